@@ -1,0 +1,45 @@
+//! Raw lines become events: one file per format, pure and total.
+//!
+//! A dialect never fails: every line has a [`Fate`](parlor_model::event::Fate), and what cannot be understood is
+//! unknown, kept and counted. It knows nothing of entries, files or clocks.
+
+use parlor_model::event::{Event, Reading};
+use parlor_model::line::Line;
+
+mod acp;
+mod bridge;
+mod cdev;
+mod claude_session;
+mod claude_stream;
+mod codex_app;
+mod codex_exec;
+mod codex_rollout;
+mod decoder;
+mod format;
+mod legion;
+mod openai_chat;
+mod pi_events;
+mod pi_session;
+mod splitter;
+
+pub use decoder::Decoder;
+pub use format::{Agent, Format};
+pub use splitter::Splitter;
+
+/// Reads one format.
+pub trait Dialect: Send {
+    /// Reads a line that is not blank, pushing what it says. The state kept between lines is only what is needed to
+    /// name blocks: reading the same lines again gives the same events.
+    fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading;
+}
+
+/// How sure a dialect is that a line is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    /// It is not.
+    No,
+    /// It may be: other formats write such lines too.
+    Maybe,
+    /// It is: nobody else writes such lines.
+    Yes,
+}

@@ -1,0 +1,503 @@
+//! Reads JSON lazily, in one pass, over bytes that may be damaged.
+//!
+//! A session line is mostly text that nobody will look at: the reader walks its structure once and hands out
+//! [`Span`]s; text is decoded only when it is shown. It never fails and never recurses: what is malformed marks the
+//! reader as damaged and what was read before stays read. It does not validate what it skips.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::{Serialize, Serializer};
+
+use crate::text::{Text, decode};
+
+/// A byte range inside a line: a whole JSON value, or the inside of a JSON string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// What kind of value comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    /// `"`
+    String,
+    /// A digit or a minus sign.
+    Number,
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// `null`
+    Null,
+    /// The input ended, or what follows cannot start a value.
+    Nothing,
+}
+
+/// A pull reader over one line. Every method that reads a value consumes exactly that value.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    damage: Option<usize>,
+    left: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the first byte of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Reader { bytes, at: 0, damage: None, left: false }
+    }
+
+    /// Where the reader stands.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The offset of the first malformed byte met so far.
+    pub fn damage(&self) -> Option<usize> {
+        self.damage
+    }
+
+    /// Gives up on the rest of the line without calling it damaged: for readers that have seen enough.
+    pub fn leave(&mut self) {
+        self.left = true;
+        self.at = self.bytes.len();
+    }
+
+    /// Peeks at the kind of the next value.
+    pub fn kind(&mut self) -> Kind {
+        self.space();
+        match self.bytes.get(self.at) {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b'0'..=b'9' | b'-') => Kind::Number,
+            Some(b't') => Kind::True,
+            Some(b'f') => Kind::False,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Nothing,
+        }
+    }
+
+    /// Reads an object, calling `field` with each raw key (escapes untouched). What `field` leaves unread is skipped.
+    /// Returns false, having skipped the value, when it is not an object.
+    pub fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8])) -> bool {
+        if self.kind() != Kind::Object {
+            self.skip();
+            return false;
+        }
+        self.at += 1;
+        self.space();
+        if self.eat(b'}') {
+            return true;
+        }
+        loop {
+            self.space();
+            if self.peek() != Some(b'"') {
+                self.fail();
+                return true;
+            }
+            let key = self.string();
+            self.space();
+            if !self.eat(b':') {
+                self.fail();
+                return true;
+            }
+            self.space();
+            let before = self.at;
+            field(self, &self.bytes[key.start..key.end]);
+            if self.at == before {
+                self.skip();
+            }
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return true;
+                }
+                _ => {
+                    self.fail();
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Reads an array, calling `item` at each element. What `item` leaves unread is skipped.
+    /// Returns false, having skipped the value, when it is not an array.
+    pub fn array(&mut self, mut item: impl FnMut(&mut Self)) -> bool {
+        if self.kind() != Kind::Array {
+            self.skip();
+            return false;
+        }
+        self.at += 1;
+        self.space();
+        if self.eat(b']') {
+            return true;
+        }
+        loop {
+            self.space();
+            let before = self.at;
+            item(self);
+            if self.at == before {
+                self.skip();
+            }
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return true;
+                }
+                _ => {
+                    self.fail();
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Reads a string; anything else is skipped and gives `None`. The span is the inside, escapes untouched.
+    pub fn text(&mut self) -> Option<Span> {
+        if self.kind() == Kind::String {
+            Some(self.string())
+        } else {
+            self.skip();
+            None
+        }
+    }
+
+    /// Reads any value as its raw span.
+    pub fn raw(&mut self) -> Span {
+        self.space();
+        let start = self.at;
+        self.skip();
+        Span { start, end: self.at }
+    }
+
+    /// Reads a boolean; anything else is skipped and gives `None`.
+    pub fn bool(&mut self) -> Option<bool> {
+        let kind = self.kind();
+        self.skip();
+        match kind {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Reads a number, also one written as a string; anything else is skipped and gives `None`.
+    pub fn number(&mut self) -> Option<f64> {
+        let span = match self.kind() {
+            Kind::Number => self.raw(),
+            Kind::String => self.string(),
+            _ => {
+                self.skip();
+                return None;
+            }
+        };
+        std::str::from_utf8(&self.bytes[span.start..span.end]).ok()?.trim().parse().ok().filter(|n: &f64| n.is_finite())
+    }
+
+    /// Reads a whole number, also one written as a string or with a fraction of zero.
+    pub fn integer(&mut self) -> Option<i64> {
+        self.number().map(|n| n as i64)
+    }
+
+    /// Skips one value of any kind and any depth.
+    pub fn skip(&mut self) {
+        match self.kind() {
+            Kind::String => {
+                self.string();
+            }
+            Kind::Object | Kind::Array => self.skip_nested(),
+            Kind::Nothing => self.fail(),
+            Kind::Number => {
+                let rest = &self.bytes[self.at..];
+                let length = rest.iter().position(|b| !matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+                self.at += length.unwrap_or(rest.len());
+            }
+            Kind::True => self.word(b"true"),
+            Kind::False => self.word(b"false"),
+            Kind::Null => self.word(b"null"),
+        }
+    }
+
+    /// Ends the reading. `Some(offset)` when the line is malformed or something follows the value.
+    pub fn finish(mut self) -> Option<usize> {
+        self.space();
+        if self.damage.is_none() && self.at < self.bytes.len() {
+            self.damage = Some(self.at);
+        }
+        self.damage
+    }
+
+    fn word(&mut self, word: &[u8]) {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+        } else {
+            self.fail();
+        }
+    }
+
+    fn skip_nested(&mut self) {
+        let mut depth = 0usize;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            match byte {
+                b'"' => {
+                    self.string();
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at += 1;
+                        return;
+                    }
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+        self.fail();
+    }
+
+    /// Reads the string whose opening quote is here; the span excludes the quotes.
+    fn string(&mut self) -> Span {
+        let start = self.at + 1;
+        let mut at = start;
+        // Keys and ids are short: a plain loop beats the search for them.
+        let near = (start + 24).min(self.bytes.len());
+        while at < near {
+            match self.bytes[at] {
+                b'"' => {
+                    self.at = at + 1;
+                    return Span { start, end: at };
+                }
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+        while let Some(found) = self.bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+            at += found;
+            if self.bytes[at] == b'"' {
+                self.at = at + 1;
+                return Span { start, end: at };
+            }
+            at += 2;
+        }
+        self.fail();
+        Span { start: start.min(self.bytes.len()), end: self.bytes.len() }
+    }
+
+    fn space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn fail(&mut self) {
+        if !self.left {
+            self.damage.get_or_insert(self.at.min(self.bytes.len()));
+        }
+        self.at = self.bytes.len();
+    }
+}
+
+/// A JSON value kept as the bytes it was written in, read again only when someone asks.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Json(Bytes);
+
+impl Json {
+    /// Wraps the bytes of one JSON value.
+    pub fn new(bytes: Bytes) -> Self {
+        Json(bytes)
+    }
+
+    /// The bytes as they were written.
+    pub fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// True for a missing value: no bytes at all.
+    pub fn is_missing(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The kind of the value.
+    pub fn kind(&self) -> Kind {
+        Reader::new(&self.0).kind()
+    }
+
+    /// The value of a field, when this is an object that has it. The last of duplicate keys wins.
+    pub fn get(&self, key: &str) -> Option<Json> {
+        let mut found = None;
+        Reader::new(&self.0).object(|reader, name| {
+            if name == key.as_bytes() {
+                found = Some(reader.raw());
+            }
+        });
+        found.map(|span| self.slice(span))
+    }
+
+    /// The elements, when this is an array.
+    pub fn items(&self) -> Vec<Json> {
+        let mut items = Vec::new();
+        if self.kind() == Kind::Array {
+            Reader::new(&self.0).array(|reader| {
+                let span = reader.raw();
+                items.push(self.slice(span));
+            });
+        }
+        items
+    }
+
+    /// The fields in order, when this is an object. Keys are decoded.
+    pub fn fields(&self) -> Vec<(String, Json)> {
+        let mut fields = Vec::new();
+        if self.kind() == Kind::Object {
+            Reader::new(&self.0).object(|reader, name| {
+                let span = reader.raw();
+                fields.push((decode(name).into_owned(), self.slice(span)));
+            });
+        }
+        fields
+    }
+
+    /// The text, when this is a string.
+    pub fn text(&self) -> Option<Text> {
+        let span = (self.kind() == Kind::String).then(|| Reader::new(&self.0).text())??;
+        Some(Text::escaped(self.slice_span(span)))
+    }
+
+    /// The text of a string field: `value.get(key)?.text()`.
+    pub fn field_text(&self, key: &str) -> Option<Text> {
+        self.get(key)?.text()
+    }
+
+    /// The number, also when it is written as a string.
+    pub fn number(&self) -> Option<f64> {
+        Reader::new(&self.0).number()
+    }
+
+    /// The boolean.
+    pub fn bool(&self) -> Option<bool> {
+        Reader::new(&self.0).bool()
+    }
+
+    /// The value as a tree, for pretty-printing and profiles; malformed JSON becomes a string of itself.
+    pub fn value(&self) -> serde_json::Value {
+        if self.0.is_empty() {
+            return serde_json::Value::Null;
+        }
+        serde_json::from_slice(&self.0).unwrap_or_else(|_| self.lossy().into_owned().into())
+    }
+
+    /// The raw bytes as text.
+    pub fn lossy(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+
+    fn slice(&self, span: Span) -> Json {
+        Json(self.slice_span(span))
+    }
+
+    fn slice_span(&self, span: Span) -> Bytes {
+        self.0.slice(span.start..span.end)
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Json(Bytes::from(value.to_string()))
+    }
+}
+
+impl std::fmt::Debug for Json {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Json({})", self.lossy())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json {
+        Json::new(Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    #[test]
+    fn fields_are_found_by_key_and_the_last_duplicate_wins() {
+        let value = json(r#"{"a":1,"b":{"a":"x\n"},"a":2, "c":[1,"two",null]}"#);
+        assert_eq!(value.get("a").unwrap().number(), Some(2.0));
+        assert_eq!(value.get("b").unwrap().field_text("a").unwrap(), "x\n");
+        assert_eq!(value.get("c").unwrap().items().len(), 3);
+        assert!(value.get("d").is_none());
+    }
+
+    #[test]
+    fn a_cut_line_keeps_what_was_read_and_is_damaged() {
+        let line = br#"{"type":"user","message":{"content":"half a wor"#;
+        let mut reader = Reader::new(line);
+        let mut seen = Vec::new();
+        reader.object(|reader, key| {
+            seen.push(String::from_utf8_lossy(key).into_owned());
+            reader.skip();
+        });
+        assert_eq!(seen, ["type", "message"]);
+        assert!(reader.finish().is_some());
+    }
+
+    #[test]
+    fn nesting_of_any_depth_is_skipped_without_recursion() {
+        let deep = format!("{{\"x\":{}{},\"y\":7}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(json(&deep).get("y").unwrap().number(), Some(7.0));
+    }
+
+    #[test]
+    fn trailing_bytes_and_garbage_are_damage() {
+        for bad in ["{} x", "", "nonsense", "{\"a\" 1}", "{\"a\":1,}", "[1 2]", "\u{feff}"] {
+            let mut reader = Reader::new(bad.as_bytes());
+            if reader.kind() == Kind::Array {
+                reader.array(|reader| reader.skip());
+            } else {
+                reader.object(|reader, _| reader.skip());
+            }
+            assert!(reader.finish().is_some(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_be_strings() {
+        assert_eq!(json("\"12\"").number(), Some(12.0));
+        assert_eq!(json("12.5").number(), Some(12.5));
+        assert_eq!(json("true").number(), None);
+    }
+}
