@@ -1,0 +1,144 @@
+//! HTML that is safe by construction: markup is a literal of this crate, everything else is escaped.
+
+/// A piece of HTML. Only this crate can put markup into it, and only markup that stands in its source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Html(String);
+
+impl Html {
+    /// An empty piece with room for `capacity` bytes.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Html(String::with_capacity(capacity))
+    }
+
+    /// Appends markup. A `&'static str` cannot come from an agent.
+    pub(crate) fn markup(&mut self, literal: &'static str) -> &mut Self {
+        self.0.push_str(literal);
+        self
+    }
+
+    /// Appends text, escaped for element content and for quoted attribute values alike. Control characters and the
+    /// characters that turn the direction of text around become visible, so that what is read is what is there.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        let bytes = text.as_bytes();
+        let mut done = 0;
+        let mut at = 0;
+        while at < bytes.len() {
+            if !NEEDS_LOOK[bytes[at] as usize] {
+                at += 1;
+                continue;
+            }
+            let (taken, replacement) = replace(&text[at..]);
+            if let Some(replacement) = replacement {
+                self.0.push_str(&text[done..at]);
+                self.0.push_str(replacement);
+                done = at + taken;
+            }
+            at += taken;
+        }
+        self.0.push_str(&text[done..]);
+        self
+    }
+
+    /// Appends a number.
+    pub fn number(&mut self, number: impl Into<u64>) -> &mut Self {
+        let mut buffer = [0u8; 20];
+        let mut at = buffer.len();
+        let mut rest: u64 = number.into();
+        loop {
+            at -= 1;
+            buffer[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.0.push_str(std::str::from_utf8(&buffer[at..]).unwrap_or_default());
+        self
+    }
+
+    /// Appends another piece.
+    pub fn append(&mut self, other: &Html) -> &mut Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    /// The HTML.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The HTML, owned.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Bytes that may start something to replace: HTML's five, control characters, and the lead byte of U+2xxx.
+static NEEDS_LOOK: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = byte != b'\n' as usize && byte != b'\t' as usize;
+        byte += 1;
+    }
+    table[b'<' as usize] = true;
+    table[b'>' as usize] = true;
+    table[b'&' as usize] = true;
+    table[b'"' as usize] = true;
+    table[b'\'' as usize] = true;
+    table[0x7f] = true;
+    table[0xc2] = true;
+    table[0xd8] = true;
+    table[0xe2] = true;
+    table
+};
+
+/// How many bytes the first character of `text` takes, and what stands for it.
+fn replace(text: &str) -> (usize, Option<&'static str>) {
+    let Some(c) = text.chars().next() else { return (1, None) };
+    let replacement = match c {
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '&' => "&amp;",
+        '"' => "&quot;",
+        '\'' => "&#39;",
+        '\r' => "",
+        '\u{061c}' => "[U+061C]",
+        '\u{200e}' => "[U+200E]",
+        '\u{200f}' => "[U+200F]",
+        '\u{202a}' => "[U+202A]",
+        '\u{202b}' => "[U+202B]",
+        '\u{202c}' => "[U+202C]",
+        '\u{202d}' => "[U+202D]",
+        '\u{202e}' => "[U+202E]",
+        '\u{2066}' => "[U+2066]",
+        '\u{2067}' => "[U+2067]",
+        '\u{2068}' => "[U+2068]",
+        '\u{2069}' => "[U+2069]",
+        c if c.is_control() && c != '\n' && c != '\t' => "\u{fffd}",
+        _ => return (c.len_utf8(), None),
+    };
+    (c.len_utf8(), Some(replacement))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_turning_characters_show() {
+        let mut html = Html::default();
+        html.text("<a href=\"x\" onclick='y'>&amp; é € 😀\u{202e}x\u{7}\0\n\t\u{85}");
+        assert_eq!(
+            html.as_str(),
+            "&lt;a href=&quot;x&quot; onclick=&#39;y&#39;&gt;&amp;amp; é € 😀[U+202E]x\u{fffd}\u{fffd}\n\t\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        let mut html = Html::default();
+        html.number(0u64).markup(" ").number(u64::MAX);
+        assert_eq!(html.as_str(), "0 18446744073709551615");
+    }
+}
