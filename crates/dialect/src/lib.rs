@@ -7,7 +7,9 @@ use parlor_model::event::{Event, Reading};
 use parlor_model::line::Line;
 
 mod acp;
+mod blocks;
 mod bridge;
+mod calls;
 mod cdev;
 mod claude_session;
 mod claude_stream;
