@@ -51,7 +51,10 @@ impl Outcome {
 
     /// The event that ends the call in a state that another record told.
     pub(crate) fn event_as(self, state: ToolState) -> Event {
-        Event::End { key: self.id, end: End::Result { name: self.name, state, output: Box::new(self.output) } }
+        Event::End {
+            key: self.id,
+            end: End::Result { name: self.name, state, output: Box::new(self.output) },
+        }
     }
 }
 
@@ -144,7 +147,8 @@ impl Place {
 
 /// True when everything that a user's message says is the caveat before local commands.
 pub(crate) fn only_caveat(contents: &[Content]) -> bool {
-    !contents.is_empty() && contents.iter().all(|content| matches!(content, Content::Text(text) if is_caveat(&text.as_str())))
+    !contents.is_empty()
+        && contents.iter().all(|content| matches!(content, Content::Text(text) if is_caveat(&text.as_str())))
 }
 
 /// The words of a message, when it holds nothing but one text.
@@ -158,7 +162,10 @@ pub(crate) fn only_text(contents: &[Content]) -> Option<&Text> {
 /// True for the message that Claude Code writes in the user's name when a turn is stopped.
 pub(crate) fn is_stop(text: &Text) -> bool {
     text.starts_with("[Request interrupted by user")
-        && matches!(&*text.as_str(), "[Request interrupted by user]" | "[Request interrupted by user for tool use]")
+        && matches!(
+            &*text.as_str(),
+            "[Request interrupted by user]" | "[Request interrupted by user for tool use]"
+        )
 }
 
 /// True for the summary that continues a compacted conversation, which is written in the user's name.
@@ -336,7 +343,7 @@ impl Fields {
             Some(kind) => Content::Other { kind: String::from_utf8_lossy(kind).into(), raw },
             None if self.tool_use_id.is_some() => self.result(line),
             None if self.thinking.is_some() => self.thinking(line),
-            None if self.name.is_some() && (self.input.is_some() || self.encoded_input.is_some()) => self.call(line),
+            None if self.name.is_some() && (self.id.is_some() || self.input.is_some()) => self.call(line),
             None if self.text.is_some() => self.text(line),
             None if self.source.is_some() => self.attachment(line, raw),
             None => Content::Other { kind: "untyped".into(), raw },
@@ -409,9 +416,15 @@ mod tests {
         for content in read(json) {
             said.push(match content {
                 Content::Text(text) => format!("text {text}"),
-                Content::Thinking { text, redacted } => format!("thinking {text}{}", if redacted { "redacted" } else { "" }),
-                Content::Call { id, name, input } => format!("call {} {name} {}", id.unwrap_or_default(), input.lossy()),
-                Content::Result(outcome) => format!("result {} {} {}", outcome.id, outcome.failed, outcome.output.joined()),
+                Content::Thinking { text, redacted } => {
+                    format!("thinking {text}{}", if redacted { "redacted" } else { "" })
+                }
+                Content::Call { id, name, input } => {
+                    format!("call {} {name} {}", id.unwrap_or_default(), input.lossy())
+                }
+                Content::Result(outcome) => {
+                    format!("result {} {} {}", outcome.id, outcome.failed, outcome.output.joined())
+                }
                 Content::Attachment { attachment, .. } => format!("attachment {}", attachment.media_type),
                 Content::Other { kind, .. } => format!("other {kind}"),
             });
@@ -425,14 +438,32 @@ mod tests {
             (r#""plain""#, "text plain"),
             (r#"null"#, ""),
             (r#"[{"text":"a","type":"text"},{"text":"b"},"c"]"#, "text a; text b; text c"),
-            (r#"[{"type":"thinking","thinking":"hm","signature":"x"},{"thinking":"hm","signature":"x"}]"#, "thinking hm; thinking hm"),
-            (r#"[{"type":"thinking","text":"hm"},{"type":"redacted_thinking","data":"x"}]"#, "thinking hm; thinking redacted"),
+            (
+                r#"[{"type":"thinking","thinking":"hm","signature":"x"},{"thinking":"hm","signature":"x"}]"#,
+                "thinking hm; thinking hm",
+            ),
+            (
+                r#"[{"type":"thinking","text":"hm"},{"type":"redacted_thinking","data":"x"}]"#,
+                "thinking hm; thinking redacted",
+            ),
             (r#"[{"id":"t1","name":"Bash","input":{"command":"ls"}}]"#, r#"call t1 Bash {"command":"ls"}"#),
-            (r#"[{"type":"tool_use","tool_id":"t1","tool_name":"Bash","tool_input":"{\"a\":1}"}]"#, r#"call t1 Bash {"a":1}"#),
+            (
+                r#"[{"type":"tool_use","tool_id":"t1","tool_name":"Bash","tool_input":"{\"a\":1}"}]"#,
+                r#"call t1 Bash {"a":1}"#,
+            ),
             (r#"[{"tool_use_id":"t1","content":"out","is_error":null}]"#, "result t1 false out"),
-            (r#"[{"type":"tool_result","id":"t1","output":[{"type":"text","text":"a"},{"text":"b"}],"success":false}]"#, "result t1 true a\nb"),
-            (r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}"#, "attachment image/png"),
-            (r#"[{"type":"web_search_tool_result","tool_use_id":"s","content":[]},{"type":"new"},7,{}]"#, "result s false ; other new; other untyped; other untyped"),
+            (
+                r#"[{"type":"tool_result","id":"t1","output":[{"type":"text","text":"a"},{"text":"b"}],"success":false}]"#,
+                "result t1 true a\nb",
+            ),
+            (
+                r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}"#,
+                "attachment image/png",
+            ),
+            (
+                r#"[{"type":"web_search_tool_result","tool_use_id":"s","content":[]},{"type":"new"},7,{}]"#,
+                "result s false ; other new; other untyped; other untyped",
+            ),
             (r#"[{"type":"text"},{"type":7,"text":"x"}]"#, "other text; text x"),
         ] {
             assert_eq!(said(json), expected, "{json}");
@@ -441,11 +472,15 @@ mod tests {
 
     #[test]
     fn pictures_belong_to_the_first_words_of_their_message() {
-        let contents = read(r#"[{"type":"image","source":{"type":"url","url":"u"}},{"type":"text","text":"look"},{"type":"text","text":"again"}]"#);
+        let contents = read(
+            r#"[{"type":"image","source":{"type":"url","url":"u"}},{"type":"text","text":"look"},{"type":"text","text":"again"}]"#,
+        );
         let mut out = Vec::new();
         assert!(Place { key: "m".into(), ..Place::default() }.ask(contents, &mut out));
         let counts = out.iter().map(|event| match event {
-            Event::Put { block: Block::Prompt(prompt), .. } => (prompt.text.to_string(), prompt.attachments.len()),
+            Event::Put { block: Block::Prompt(prompt), .. } => {
+                (prompt.text.to_string(), prompt.attachments.len())
+            }
             other => panic!("{other:?}"),
         });
         assert_eq!(counts.collect::<Vec<_>>(), [("look".to_owned(), 1), ("again".to_owned(), 0)]);

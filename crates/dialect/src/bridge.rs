@@ -10,14 +10,18 @@ use parlor_model::json::{Json, Kind, Reader, Span};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
-use parlor_model::time::Time;
 use parlor_model::tool::{Output, Tool, ToolState};
-use parlor_model::usage::Usage;
 
-use crate::blocks::{Content, Outcome, Place, contents, key, only_caveat, only_text, output, tokens};
+use crate::blocks::{Content, Outcome, Place, only_caveat, only_text};
 use crate::calls::Calls;
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
+
+mod message;
+#[cfg(test)]
+mod tests;
+
+use message::{Envelope, Message};
 
 const GREETING: &str = "Session initialized with model ";
 
@@ -26,7 +30,8 @@ const GREETING: &str = "Session initialized with model ";
 pub(crate) struct Bridge {
     count: u64,
     turns: u64,
-    idle: bool,
+    /// Whether the agent works; unknown until it says so.
+    busy: Option<bool>,
     /// Text that streams in.
     reply: Option<Stream>,
     thought: Option<Stream>,
@@ -130,7 +135,9 @@ impl Keys {
             b"messages" => self.messages = reader.kind() == Kind::Array,
             b"hasMore" => self.has_more = true,
             // Session files and other apps name their sessions and chains; this one never does.
-            b"session_id" | b"sessionId" | b"uuid" | b"parentUuid" | b"parentId" | b"metadata" => self.foreign = true,
+            b"session_id" | b"sessionId" | b"uuid" | b"parentUuid" | b"parentId" | b"metadata" => {
+                self.foreign = true
+            }
             _ => {}
         }
     }
@@ -139,8 +146,19 @@ impl Keys {
 fn is_kind(kind: &[u8]) -> bool {
     matches!(
         kind,
-        b"assistant" | b"user" | b"system" | b"thinking" | b"tool_use" | b"tool_result" | b"progress" | b"usage"
-            | b"state" | b"permission" | b"question" | b"subagent_start" | b"subagent_complete"
+        b"assistant"
+            | b"user"
+            | b"system"
+            | b"thinking"
+            | b"tool_use"
+            | b"tool_result"
+            | b"progress"
+            | b"usage"
+            | b"state"
+            | b"permission"
+            | b"question"
+            | b"subagent_start"
+            | b"subagent_complete"
     )
 }
 
@@ -166,6 +184,12 @@ impl Bridge {
 
     /// Says what one message says; `None` when nobody knows its kind.
     fn message(&mut self, record: Option<Key>, message: Message, out: &mut Vec<Event>) -> Option<Fate> {
+        // Work that nobody announced is work: the next report of being idle is no repetition.
+        if self.busy == Some(false)
+            && matches!(message.kind.as_deref(), Some("user" | "assistant" | "tool_use"))
+        {
+            self.busy = None;
+        }
         Some(match message.kind.as_deref()? {
             "assistant" => self.assistant(record, message, out),
             "thinking" => self.thinking(record, message, out),
@@ -181,7 +205,7 @@ impl Bridge {
             "permission" | "question" => self.permission(message, out),
             "interrupted" => {
                 self.close();
-                self.idle = true;
+                self.busy = Some(false);
                 out.push(Event::Turn { turn: Turn::Interrupted { reason: Key::new_static("interrupted") } });
                 Fate::Shown
             }
@@ -261,7 +285,9 @@ impl Bridge {
             }
             Some("result") => {
                 let streamed = self.reply.as_ref().map_or("", |stream| stream.text.trim());
-                let same = text.is_blank() || *text.as_str().trim() == *self.last.as_str().trim() || *text.as_str().trim() == *streamed;
+                let same = text.is_blank()
+                    || *text.as_str().trim() == *self.last.as_str().trim()
+                    || *text.as_str().trim() == *streamed;
                 if same { Fate::Hidden(Rule::SameResult) } else { self.notice(NoticeKind::Result, text, out) }
             }
             Some(subtype) => self.notice(NoticeKind::Status { name: subtype.into() }, text, out),
@@ -272,7 +298,7 @@ impl Bridge {
     fn tool_use(&mut self, message: Message, out: &mut Vec<Event>) -> Fate {
         let name = message.name.or(message.tool).unwrap_or_default();
         let key = match message.id {
-            Some(id) => match self.calls.find(&name, &message.input).filter(|asked| is_request(asked)) {
+            Some(id) => match self.calls.asked_about(&name, &message.input).filter(is_request) {
                 // The question came first, under its own id: this is the call that it was about.
                 Some(asked) if !self.names.contains_key(&id) => {
                     self.names.insert(id, asked.clone());
@@ -299,7 +325,9 @@ impl Bridge {
         };
         self.calls.ended(&key);
         let output = message.output.unwrap_or_default();
-        out.push(Outcome { id: key, name: message.tool.or(message.name), failed: message.failed, output }.event());
+        out.push(
+            Outcome { id: key, name: message.tool.or(message.name), failed: message.failed, output }.event(),
+        );
         Fate::Shown
     }
 
@@ -308,7 +336,6 @@ impl Bridge {
         let Some(key) = message.id.map(|id| self.named(id)) else { return Fate::Hidden(Rule::Status) };
         if self.calls.is_open(&key) {
             out.push(Event::Ask { key, ask: None });
-            return Fate::Hidden(Rule::Status);
         }
         Fate::Hidden(Rule::Status)
     }
@@ -360,19 +387,19 @@ impl Bridge {
 
     fn state(&mut self, message: Message, out: &mut Vec<Event>) -> Fate {
         match message.state.as_deref() {
-            Some("idle") if self.idle => return Fate::Hidden(Rule::SameIdle),
+            Some("idle") if self.busy == Some(false) => return Fate::Hidden(Rule::SameIdle),
             Some("idle") => {
                 self.close();
-                self.idle = true;
+                self.busy = Some(false);
                 self.turns += 1;
                 out.push(Event::Turn { turn: Turn::Done });
             }
             Some("thinking" | "executing") => {
                 out.extend(self.calls.answer_all().map(|key| Event::Ask { key, ask: None }));
-                if self.idle || self.turns == 0 {
+                if self.busy != Some(true) {
                     out.push(Event::Turn { turn: Turn::Start });
                 }
-                self.idle = false;
+                self.busy = Some(true);
             }
             _ => {}
         }
@@ -384,13 +411,20 @@ impl Bridge {
         let name = message.tool.or(message.name).unwrap_or(Key::new_static("AskUserQuestion"));
         let id = message.id.unwrap_or_else(|| self.fresh(None, "q"));
         let key = self.named(id.clone());
-        let key = if self.calls.is_open(&key) { key } else { self.calls.find(&name, &message.input).unwrap_or_else(|| request(&id)) };
+        let key = if self.calls.is_open(&key) {
+            key
+        } else {
+            self.calls.find(&name, &message.input).unwrap_or_else(|| request(&id))
+        };
         if !self.calls.is_open(&key) {
             self.calls.made(&key, &name, &message.input);
             out.push(Event::put(key.clone(), Block::Tool(Box::new(Tool::call(name, message.input)))));
         }
         self.calls.ask(id.clone(), key.clone());
-        out.push(Event::Ask { key, ask: Some(Ask { id, reason: message.question, options: message.options }) });
+        out.push(Event::Ask {
+            key,
+            ask: Some(Ask { id, reason: message.question, options: message.options }),
+        });
         Fate::Shown
     }
 
@@ -465,188 +499,4 @@ fn grow(stream: &mut Option<Stream>, count: &mut u64, part: Part, text: Text, ou
     stream.text.push_str(&text.as_str());
     out.push(Event::Grow { key: stream.key.clone(), part, text });
     Fate::Shown
-}
-
-/// What a line holds: an envelope around a message, a list of them, or a message itself.
-#[derive(Default)]
-struct Envelope {
-    is_item: bool,
-    outer: Message,
-    inner: Option<Message>,
-    list: Option<Vec<Envelope>>,
-}
-
-impl Envelope {
-    fn take(&mut self, reader: &mut Reader<'_>, line: &Line, key: &[u8]) {
-        match key {
-            b"message" if reader.kind() == Kind::Object => {
-                let start = reader.position();
-                let mut message = Message::default();
-                reader.object(|reader, key| message.take(reader, line, key));
-                message.raw = line.json(Span { start, end: reader.position() });
-                self.inner = Some(message);
-            }
-            b"messages" if !self.is_item && reader.kind() == Kind::Array => {
-                let list = self.list.get_or_insert_default();
-                reader.array(|reader| {
-                    reader.kind();
-                    let start = reader.position();
-                    let mut item = Envelope { is_item: true, ..Envelope::default() };
-                    reader.object(|reader, key| item.take(reader, line, key));
-                    item.outer.raw = line.json(Span { start, end: reader.position() });
-                    list.push(item);
-                });
-            }
-            _ => self.outer.take(reader, line, key),
-        }
-    }
-
-    /// The message, and the name of the record around it.
-    fn open(self) -> (Option<Key>, Message) {
-        match self.inner {
-            Some(mut inner) if matches!(self.outer.kind.as_deref(), None | Some("stream")) => {
-                inner.at = inner.at.or(self.outer.at);
-                (self.outer.id, inner)
-            }
-            _ => (None, self.outer),
-        }
-    }
-}
-
-/// The fields of every kind of message.
-#[derive(Default)]
-struct Message {
-    raw: Json,
-    kind: Option<Key>,
-    id: Option<Key>,
-    at: Option<Time>,
-    contents: Vec<Content>,
-    delta: Option<bool>,
-    subtype: Option<Key>,
-    thinking: Option<Text>,
-    name: Option<Key>,
-    tool: Option<Key>,
-    input: Json,
-    title: Option<Text>,
-    result: Option<Output>,
-    output: Option<Output>,
-    failed: bool,
-    state: Option<Key>,
-    usage: Usage,
-    cost: Option<f64>,
-    context: Option<u64>,
-    window: Option<u64>,
-    description: Option<Text>,
-    summary: Option<Text>,
-    question: Option<Text>,
-    options: Vec<Text>,
-    session: Option<Key>,
-    model: Option<Key>,
-    words: Option<Text>,
-}
-
-impl Message {
-    fn take(&mut self, reader: &mut Reader<'_>, line: &Line, name: &[u8]) {
-        let word = |reader: &mut Reader<'_>| key(line, reader.text());
-        let text = |reader: &mut Reader<'_>| reader.text().map(|span| line.text(span));
-        match name {
-            b"type" => self.kind = word(reader),
-            b"id" if reader.kind() == Kind::Number => self.id = Some(line.json(reader.raw()).lossy().into()),
-            b"id" => self.id = word(reader).or(self.id.take()),
-            b"tool_use_id" | b"toolUseId" => self.id = word(reader).or(self.id.take()),
-            b"timestamp" => self.at = Time::read(reader, line.bytes()),
-            b"content" => self.take_content(reader, line),
-            b"delta" => self.delta = reader.bool(),
-            b"subtype" => self.subtype = word(reader),
-            b"thinking" => self.thinking = text(reader),
-            b"name" => self.name = word(reader),
-            b"tool" => self.tool = word(reader),
-            b"input" => self.input = line.json(reader.raw()),
-            b"inputDescription" => self.title = text(reader),
-            b"result" if reader.kind() != Kind::Null => self.take_result(reader, line),
-            b"output" => self.output = Some(output(reader, line)),
-            b"isError" | b"is_error" => self.failed |= reader.bool() == Some(true),
-            b"success" => self.failed |= reader.bool() == Some(false),
-            b"state" => self.state = word(reader),
-            b"inputTokens" => self.usage.input = tokens(reader),
-            b"outputTokens" => self.usage.output = tokens(reader),
-            b"cacheReadTokens" => self.usage.cache_read = tokens(reader),
-            b"cacheCreateTokens" => self.usage.cache_write = tokens(reader),
-            b"totalCost" => self.cost = reader.number(),
-            b"contextUsed" => self.context = Some(tokens(reader)),
-            b"contextLimit" => self.window = Some(tokens(reader)),
-            b"description" => self.description = text(reader),
-            b"summary" => self.summary = text(reader),
-            b"options" => self.options = options(reader, line),
-            b"questions" => self.take_questions(reader, line),
-            b"sessionId" => self.session = word(reader),
-            b"model" => self.model = word(reader),
-            b"message" | b"error" => self.words = text(reader).or(self.words.take()),
-            _ => {}
-        }
-    }
-
-    /// One value that is a message's content or, by the SDK's name for it, a tool's output.
-    fn take_content(&mut self, reader: &mut Reader<'_>, line: &Line) {
-        let tail = line.tail(reader.position());
-        self.output.get_or_insert_with(|| output(&mut Reader::new(tail.bytes()), &tail));
-        self.contents = contents(reader, line);
-    }
-
-    /// A stored call with its result inside: the output itself, or an object around it.
-    fn take_result(&mut self, reader: &mut Reader<'_>, line: &Line) {
-        if reader.kind() != Kind::Object {
-            self.result = Some(output(reader, line));
-            return;
-        }
-        let mut result = None;
-        let start = reader.position();
-        reader.object(|reader, key| match key {
-            b"output" | b"content" => result = Some(output(reader, line)),
-            b"isError" | b"is_error" => self.failed |= reader.bool() == Some(true),
-            b"success" => self.failed |= reader.bool() == Some(false),
-            _ => {}
-        });
-        let whole = line.json(Span { start, end: reader.position() });
-        self.result = Some(result.unwrap_or_else(|| Output::text(whole.lossy().into_owned())));
-    }
-
-    fn take_questions(&mut self, reader: &mut Reader<'_>, line: &Line) {
-        let start = reader.position();
-        reader.array(|reader| {
-            let (mut question, mut choices) = (None, Vec::new());
-            reader.object(|reader, key| match key {
-                b"question" => question = reader.text(),
-                b"options" => choices = options(reader, line),
-                _ => {}
-            });
-            if self.question.is_none() {
-                self.question = question.map(|span| line.text(span));
-                self.options = choices;
-            }
-        });
-        let questions = line.json(Span { start, end: reader.position() });
-        self.input = Json::new(format!("{{\"questions\":{}}}", questions.lossy()).into());
-    }
-}
-
-/// The answers that are offered: words, or objects with a label.
-fn options(reader: &mut Reader<'_>, line: &Line) -> Vec<Text> {
-    let mut options = Vec::new();
-    reader.array(|reader| {
-        let span = match reader.kind() {
-            Kind::Object => {
-                let mut label = None;
-                reader.object(|reader, key| {
-                    if key == b"label" || (key == b"id" && label.is_none()) {
-                        label = reader.text();
-                    }
-                });
-                label
-            }
-            _ => reader.text(),
-        };
-        options.extend(span.map(|span| line.text(span)));
-    });
-    options
 }

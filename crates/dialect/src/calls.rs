@@ -38,9 +38,16 @@ impl Calls {
 
     /// The last open call with that name and input, whatever the order of its fields.
     pub(crate) fn find(&self, name: &Key, input: &Json) -> Option<Key> {
-        let value = input.value();
-        let same = |call: &&(Key, Key, Json)| call.1 == *name && call.2.value() == value;
+        let same = |call: &&(Key, Key, Json)| call.1 == *name && call.2.value() == input.value();
         self.open.iter().rev().find(same).map(|(key, _, _)| key.clone())
+    }
+
+    /// The same among the calls that a question is open about.
+    pub(crate) fn asked_about(&self, name: &Key, input: &Json) -> Option<Key> {
+        if self.asked.is_empty() {
+            return None;
+        }
+        self.find(name, input).filter(|key| self.asked.iter().any(|(_, call)| call == key))
     }
 
     /// A question was asked about a call.

@@ -4,16 +4,22 @@
 use parlor_model::Key;
 use parlor_model::block::{Block, Notice, NoticeKind, Unknown};
 use parlor_model::event::{Ask, Event, Fate, Meta, Reading, Turn};
-use parlor_model::json::{Json, Kind, Reader, Span};
+use parlor_model::json::{Kind, Reader, Span};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
 use parlor_model::time::Time;
 use parlor_model::tool::{Output, Tool};
 
-use crate::blocks::{Content, Outcome, Place, contents, is_continuation, is_stop, key, only_caveat, only_text};
+use crate::blocks::{Content, Outcome, Place, is_continuation, is_stop, only_caveat, only_text};
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use record::{Envelope, Record};
 
 /// Reads cdev's lines.
 #[derive(Debug, Default)]
@@ -103,8 +109,12 @@ fn rule(name: &[u8]) -> Option<Live> {
         b"interrupt" | b"interrupted" => Live::Interrupt,
         b"error" => Live::Failure,
         b"heartbeat" => Live::Quiet(Rule::Protocol),
-        b"file_changed" | b"git_status_changed" | b"git_operation_completed" => Live::Quiet(Rule::Bookkeeping),
-        b"session_start" | b"session_end" | b"status_response" | b"file_content" => Live::Quiet(Rule::Bookkeeping),
+        b"file_changed" | b"git_status_changed" | b"git_operation_completed" => {
+            Live::Quiet(Rule::Bookkeeping)
+        }
+        b"session_start" | b"session_end" | b"status_response" | b"file_content" => {
+            Live::Quiet(Rule::Bookkeeping)
+        }
         // The terminal's own picture of what the messages say.
         b"pty_output" | b"pty_state" | b"pty_spinner" | b"pty_permission" => Live::Quiet(Rule::Repeat),
         _ => return None,
@@ -182,18 +192,19 @@ impl Cdev {
         if record.parsed || text.is_blank() || text.starts_with("{") {
             return Reading::hidden(Rule::Repeat, record.at);
         }
-        let kind = if record.stream.as_deref() == Some("stderr") { NoticeKind::Warning } else { NoticeKind::Info };
+        let kind =
+            if record.stream.as_deref() == Some("stderr") { NoticeKind::Warning } else { NoticeKind::Info };
         self.notice(kind, text, record.at, out)
     }
 
     /// A page lists the newest message first unless it was asked not to: the row numbers tell.
-    fn page(&mut self, mut page: Page, out: &mut Vec<Event>) -> Reading {
-        let rows: Vec<Option<i64>> = page.records.iter().map(|record| record.row).collect();
+    fn page(&mut self, mut records: Vec<Record>, out: &mut Vec<Event>) -> Reading {
+        let rows: Vec<Option<i64>> = records.iter().map(|record| record.row).collect();
         if rows.len() > 1 && rows.windows(2).all(|pair| matches!(pair, [Some(a), Some(b)] if a > b)) {
-            page.records.reverse();
+            records.reverse();
         }
         let mut whole = Reading::hidden(Rule::Protocol, None);
-        for (index, record) in page.records.into_iter().enumerate() {
+        for (index, record) in records.into_iter().enumerate() {
             let reading = match record.kind.as_deref() {
                 _ if record.is_element => self.element(record, out),
                 Some("user" | "assistant" | "system") => self.message(record, out),
@@ -248,7 +259,10 @@ impl Cdev {
         if person && only_caveat(&record.contents) {
             return Reading::hidden(Rule::Caveat, at);
         }
-        if person && record.is_meta && !record.contents.iter().any(|content| matches!(content, Content::Result(_))) {
+        if person
+            && record.is_meta
+            && !record.contents.iter().any(|content| matches!(content, Content::Result(_)))
+        {
             return Reading::hidden(Rule::Injected, at);
         }
         let ends = record.stop.as_deref() == Some("end_turn");
@@ -271,7 +285,9 @@ impl Cdev {
             "thinking" => _ = place.answer(vec![Content::Thinking { text, redacted: false }], out),
             "tool_call" => {
                 let tool = Tool::call(record.tool.unwrap_or_default(), record.input);
-                out.push(place.put_as(record.tool_id.unwrap_or(place.key.clone()), Block::Tool(Box::new(tool))));
+                out.push(
+                    place.put_as(record.tool_id.unwrap_or(place.key.clone()), Block::Tool(Box::new(tool))),
+                );
             }
             "tool_result" => {
                 let output = Output::text(text);
@@ -334,208 +350,4 @@ fn joined(contents: &[Content]) -> Text {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n").into()
-}
-
-/// The outermost object: a notification, an answer, an event, a page, or a message.
-#[derive(Default)]
-struct Envelope {
-    name: Option<Span>,
-    answer: bool,
-    page: Option<Page>,
-    record: Record,
-}
-
-#[derive(Default)]
-struct Page {
-    records: Vec<Record>,
-}
-
-impl Envelope {
-    fn take(&mut self, reader: &mut Reader<'_>, line: &Line, key: &[u8]) {
-        match key {
-            b"method" | b"event" => self.name = reader.text(),
-            b"params" | b"payload" => {
-                reader.object(|reader, key| self.record.take(reader, line, key));
-            }
-            b"result" if reader.kind() == Kind::Object => {
-                self.answer = true;
-                reader.object(|reader, key| self.list(reader, line, key));
-            }
-            b"result" | b"jsonrpc" => self.answer = true,
-            b"messages" | b"elements" => self.list(reader, line, key),
-            _ => self.record.take(reader, line, key),
-        }
-    }
-
-    fn list(&mut self, reader: &mut Reader<'_>, line: &Line, key: &[u8]) {
-        let is_element = match key {
-            b"messages" => false,
-            b"elements" => true,
-            _ => return,
-        };
-        let page = self.page.get_or_insert_default();
-        reader.array(|reader| {
-            reader.kind();
-            let start = reader.position();
-            let mut record = Record { is_element, ..Record::default() };
-            reader.object(|reader, key| record.take(reader, line, key));
-            record.raw = line.json(Span { start, end: reader.position() });
-            page.records.push(record);
-        });
-    }
-}
-
-/// The fields of a message and of every event, which share their names.
-#[derive(Default)]
-struct Record {
-    is_element: bool,
-    raw: Json,
-    row: Option<i64>,
-    id: Option<Key>,
-    uuid: Option<Key>,
-    kind: Option<Key>,
-    role: Option<Key>,
-    session: Option<Key>,
-    at: Option<Time>,
-    branch: Option<Key>,
-    model: Option<Key>,
-    version: Option<Key>,
-    stop: Option<Key>,
-    contents: Vec<Content>,
-    has_content: bool,
-    is_compaction: bool,
-    is_meta: bool,
-    failed: bool,
-    state: Option<Key>,
-    error: Option<Text>,
-    diff: Option<Text>,
-    file: Option<Text>,
-    log: Option<Text>,
-    stream: Option<Key>,
-    parsed: bool,
-    call: Option<Key>,
-    tool_id: Option<Key>,
-    tool: Option<Key>,
-    input: Json,
-    description: Option<Text>,
-    reason: Option<Key>,
-    words: Option<Text>,
-}
-
-impl Record {
-    fn take(&mut self, reader: &mut Reader<'_>, line: &Line, name: &[u8]) {
-        let word = |reader: &mut Reader<'_>| key(line, reader.text());
-        let text = |reader: &mut Reader<'_>| reader.text().map(|span| line.text(span));
-        match name {
-            b"id" if reader.kind() == Kind::Number => self.row = reader.integer(),
-            b"id" => self.id = word(reader),
-            b"uuid" => self.uuid = word(reader),
-            b"type" => self.kind = word(reader),
-            b"role" => self.role = word(reader),
-            b"session_id" => self.session = word(reader).or(self.session.take()),
-            b"timestamp" => self.at = Time::read(reader, line.bytes()).or(self.at),
-            b"git_branch" => self.branch = word(reader),
-            b"model" => self.model = word(reader),
-            b"version" => self.version = word(reader),
-            b"stop_reason" => self.stop = word(reader),
-            b"is_context_compaction" => self.is_compaction = reader.bool() == Some(true),
-            b"is_meta" => self.is_meta = reader.bool() == Some(true),
-            b"is_error" => self.failed = reader.bool() == Some(true),
-            b"message" if reader.kind() == Kind::Object => {
-                self.has_content = true;
-                reader.object(|reader, key| match key {
-                    b"role" | b"model" | b"content" | b"stop_reason" => self.take(reader, line, key),
-                    _ => {}
-                });
-            }
-            b"content" if self.is_element => {
-                reader.object(|reader, key| self.take_element(reader, line, key));
-            }
-            b"content" => {
-                self.contents = contents(reader, line);
-                self.has_content = true;
-            }
-            b"error" if reader.kind() == Kind::Object => {
-                reader.object(|reader, key| {
-                    if key == b"message" {
-                        self.error = text(reader);
-                    }
-                });
-            }
-            b"error" => self.error = text(reader),
-            b"state" => self.state = word(reader),
-            b"diff" => self.diff = text(reader),
-            b"file" => self.file = text(reader),
-            b"line" => self.log = text(reader),
-            b"stream" => self.stream = word(reader),
-            b"parsed" => self.parsed = reader.kind() == Kind::Object,
-            b"tool_use_id" => self.call = word(reader),
-            b"tool_name" => self.tool = word(reader),
-            b"input" => self.input = input(reader, line),
-            b"description" => self.description = text(reader),
-            b"reason" => self.reason = word(reader),
-            b"message" => self.words = text(reader),
-            _ => {}
-        }
-    }
-
-    fn take_element(&mut self, reader: &mut Reader<'_>, line: &Line, name: &[u8]) {
-        let word = |reader: &mut Reader<'_>| key(line, reader.text());
-        match name {
-            // A result's `summary` is its shortened first line; a diff's is an object.
-            b"text" | b"full_content" => self.words = reader.text().map(|span| line.text(span)),
-            b"summary" if reader.kind() == Kind::String && self.words.is_none() => {
-                self.words = reader.text().map(|span| line.text(span));
-            }
-            b"tool" | b"tool_name" => self.tool = word(reader),
-            b"tool_id" => self.tool_id = word(reader),
-            b"params" => self.input = line.json(reader.raw()),
-            b"tool_call_id" => self.call = word(reader),
-            b"is_error" => self.failed = reader.bool() == Some(true),
-            b"hunks" => self.words = Some(hunks(reader, line)),
-            _ => {}
-        }
-    }
-}
-
-/// An input as a string of JSON, or as JSON.
-fn input(reader: &mut Reader<'_>, line: &Line) -> Json {
-    if reader.kind() != Kind::String {
-        return line.json(reader.raw());
-    }
-    let text = reader.text().map(|span| line.text(span)).unwrap_or_default();
-    Json::new(text.as_str().into_owned().into())
-}
-
-/// The hunks of a diff element as a unified diff.
-fn hunks(reader: &mut Reader<'_>, line: &Line) -> Text {
-    let mut diff = String::new();
-    reader.array(|reader| {
-        let (mut header, mut body) = (None, String::new());
-        reader.object(|reader, key| match key {
-            b"header" => header = reader.text(),
-            b"lines" => {
-                reader.array(|reader| {
-                    let (mut kind, mut content) = (None, None);
-                    reader.object(|reader, key| match key {
-                        b"type" => kind = reader.text(),
-                        b"content" => content = reader.text(),
-                        _ => {}
-                    });
-                    body.push(match kind.map(|span| line.word(span)) {
-                        Some(b"added") => '+',
-                        Some(b"removed") => '-',
-                        _ => ' ',
-                    });
-                    body.push_str(&content.map(|span| line.text(span)).unwrap_or_default().as_str());
-                    body.push('\n');
-                });
-            }
-            _ => {}
-        });
-        diff.push_str(&header.map(|span| line.text(span)).unwrap_or_else(|| "@@".into()).as_str());
-        diff.push('\n');
-        diff.push_str(&body);
-    });
-    diff.into()
 }

@@ -23,6 +23,8 @@ mod openai_chat;
 mod pi_events;
 mod pi_session;
 mod splitter;
+#[cfg(test)]
+mod told;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};
