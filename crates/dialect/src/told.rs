@@ -9,7 +9,7 @@ use crate::{Decoder, Format};
 
 /// Reads lines of a format: each gives its fate and its events, all as text.
 pub(crate) fn told(format: Format, lines: &[&str]) -> Vec<String> {
-    let mut decoder = Decoder::new(format);
+    let mut decoder = Decoder::new(Some(format));
     let mut told = Vec::new();
     for line in lines {
         let line = Line::new(Bytes::copy_from_slice(line.as_bytes()));

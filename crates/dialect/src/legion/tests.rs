@@ -223,7 +223,7 @@ fn both_timestamps_of_one_file_are_one_kind_of_instant() {
         ("1761073142.228585", 1_761_073_142_228_585),
     ] {
         let line = format!(r#"{{"type":"user","content":"x","timestamp":{stamp}}}"#);
-        let mut decoder = crate::Decoder::new(Legion);
+        let mut decoder = crate::Decoder::new(Some(Legion));
         let reading = decoder.read(&Line::new(Bytes::from(line)), &mut Vec::new());
         assert_eq!(reading.at, Some(Time(expected)));
     }
