@@ -191,6 +191,8 @@ impl Bridge {
             self.busy = None;
         }
         Some(match message.kind.as_deref()? {
+            // Other tools' messages have the same types, and their words elsewhere.
+            "assistant" | "thinking" | "user" | "system" if !message.has_content => return None,
             "assistant" => self.assistant(record, message, out),
             "thinking" => self.thinking(record, message, out),
             "user" => self.user(record, message, out),

@@ -93,6 +93,10 @@ pub(crate) fn claim(line: &Line) -> Claim {
 
 impl Legion {
     fn record(&mut self, kind: &str, record: Record, out: &mut Vec<Event>) -> Option<Reading> {
+        // Claude Code's own lines have the same types, and their words in a `message`.
+        if !record.has_body {
+            return None;
+        }
         self.fact(|legion| &mut legion.session, &record.session, |id| Meta::Id { id }, out);
         Some(match kind {
             "assistant" | "AssistantMessage" => self.assistant(record, out),

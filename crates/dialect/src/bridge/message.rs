@@ -64,6 +64,7 @@ pub(super) struct Message {
     pub(super) id: Option<Key>,
     pub(super) at: Option<Time>,
     pub(super) contents: Vec<Content>,
+    pub(super) has_content: bool,
     pub(super) delta: Option<bool>,
     pub(super) subtype: Option<Key>,
     pub(super) thinking: Option<Text>,
@@ -101,7 +102,10 @@ impl Message {
             b"content" => self.take_content(reader, line),
             b"delta" => self.delta = reader.bool(),
             b"subtype" => self.subtype = word(reader),
-            b"thinking" => self.thinking = text(reader),
+            b"thinking" => {
+                self.thinking = text(reader);
+                self.has_content = true;
+            }
             b"name" => self.name = word(reader),
             b"tool" => self.tool = word(reader),
             b"input" => self.input = line.json(reader.raw()),
@@ -134,6 +138,7 @@ impl Message {
         let tail = line.tail(reader.position());
         self.output.get_or_insert_with(|| output(&mut Reader::new(tail.bytes()), &tail));
         self.contents = contents(reader, line);
+        self.has_content = true;
     }
 
     /// A stored call with its result inside: the output itself, or an object around it.

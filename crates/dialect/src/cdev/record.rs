@@ -90,6 +90,11 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// True when it is a row of cdev's own table.
+    pub(super) fn has_row(&self) -> bool {
+        self.row.is_some() || self.id.is_some()
+    }
+
     pub(super) fn take(&mut self, reader: &mut Reader<'_>, line: &Line, name: &[u8]) {
         let word = |reader: &mut Reader<'_>| key(line, reader.text());
         let text = |reader: &mut Reader<'_>| reader.text().map(|span| line.text(span));

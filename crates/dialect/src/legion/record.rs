@@ -24,6 +24,8 @@ pub(super) struct Record {
     /// The task it happened in.
     pub(super) under: Option<Key>,
     pub(super) contents: Vec<Content>,
+    /// True when it has a place for words: `content`, `metadata` or `data`.
+    pub(super) has_body: bool,
     pub(super) calls: Vec<Content>,
     pub(super) results: Vec<Content>,
     pub(super) thinking: Option<Text>,
@@ -61,6 +63,7 @@ pub(super) struct Record {
 impl Record {
     /// Takes a field of the record itself.
     pub(super) fn take(&mut self, reader: &mut Reader<'_>, line: &Line, name: &[u8]) {
+        self.has_body |= matches!(name, b"content" | b"metadata" | b"data");
         match name {
             b"type" | b"_type" => self.kind = key(line, reader.text()),
             b"timestamp" => self.at = Time::read(reader, line.bytes()),

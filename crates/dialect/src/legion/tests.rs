@@ -191,7 +191,8 @@ fn other_system_messages_are_short_notices() {
             r#"{"_type":"TaskNotificationMessage","data":{"summary":"Explored","status":"completed"},"message_id":"f"}"#,
             r#"{"_type":"SystemMessage","data":{"subtype":"status","data":{"status":"requesting"}}}"#,
             r#"{"type":"user","content":"[Request interrupted by user for tool use]"}"#,
-            r#"{"type":"system"}"#,
+            r#"{"type":"system","metadata":null}"#,
+            r#"{"type":"user","content":null}"#,
             r#"{"type":"user"}"#,
         ],
         r#"
@@ -212,6 +213,7 @@ fn other_system_messages_are_short_notices() {
         shown
           put n2 notice Status { name: "" } ""
         hidden step
+        unknown user
         "#,
     );
 }
