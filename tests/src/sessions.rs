@@ -14,19 +14,22 @@ pub fn output(format: Format) -> String {
 
 /// The lines of a format's session.
 pub fn lines(format: Format) -> Vec<String> {
-    let lines: &[&str] = match format {
-        Format::ClaudeSession => CLAUDE_SESSION,
-        Format::ClaudeStream => CLAUDE_STREAM,
-        Format::CodexRollout => CODEX_ROLLOUT,
-        Format::CodexExec => CODEX_EXEC,
-        Format::CodexApp => CODEX_APP,
-        Format::PiSession => PI_SESSION,
-        Format::PiEvents => PI_EVENTS,
-        Format::OpenaiChat => OPENAI_CHAT,
-        Format::Acp => ACP,
-        Format::Cdev => CDEV,
-        Format::Bridge => BRIDGE,
-        Format::Legion => LEGION,
+    // By name, so that a format may be described here before or after it is read.
+    let lines: &[&str] = match format.name() {
+        "claude-session" => CLAUDE_SESSION,
+        "claude-stream" => CLAUDE_STREAM,
+        "codex-rollout" => CODEX_ROLLOUT,
+        "codex-exec" => CODEX_EXEC,
+        "codex-app" => CODEX_APP,
+        "pi-session" => PI_SESSION,
+        "pi-events" => PI_EVENTS,
+        "openai-chat" => OPENAI_CHAT,
+        "openai-responses" => OPENAI_RESPONSES,
+        "acp" => ACP,
+        "cdev" => CDEV,
+        "bridge" => BRIDGE,
+        "legion" => LEGION,
+        other => unreachable!("{other} has no session here: write one"),
     };
     let named = |line: &&str| line.replace("MARIGOLD", &reply(format)).replace("BASIL", &output(format));
     lines.iter().map(named).collect()
@@ -139,6 +142,19 @@ const OPENAI_CHAT: &[&str] = &[
     r#"data: {"id":"oc","object":"chat.completion.chunk","created":1767323046,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
     r#"data: {"id":"oc","object":"chat.completion.chunk","created":1767323046,"model":"m","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#,
     r#"data: [DONE]"#,
+];
+
+const OPENAI_RESPONSES: &[&str] = &[
+    r#"data: {"type":"response.created","response":{"id":"resp_or","object":"response","created_at":1767323046,"status":"in_progress","model":"m","output":[]},"sequence_number":0}"#,
+    r#"data: {"type":"response.output_item.added","item":{"id":"or_m","type":"message","status":"in_progress","content":[],"role":"assistant"},"output_index":0,"sequence_number":1}"#,
+    r#"data: {"type":"response.output_text.delta","content_index":0,"delta":"A ","item_id":"or_m","output_index":0,"sequence_number":2}"#,
+    r#"data: {"type":"response.output_text.delta","content_index":0,"delta":"MARIGOLD é😀","item_id":"or_m","output_index":0,"sequence_number":3}"#,
+    r#"data: {"type":"response.output_text.done","content_index":0,"text":"A MARIGOLD é😀","item_id":"or_m","output_index":0,"sequence_number":4}"#,
+    r#"data: {"type":"response.output_item.done","item":{"id":"or_m","type":"message","status":"completed","content":[{"type":"output_text","text":"A MARIGOLD é😀","annotations":[]}],"role":"assistant"},"output_index":0,"sequence_number":5}"#,
+    r#"data: {"type":"response.output_item.added","item":{"id":"or_f","type":"function_call","status":"in_progress","arguments":"","call_id":"or_c1","name":"bash"},"output_index":1,"sequence_number":6}"#,
+    r#"data: {"type":"response.function_call_arguments.delta","delta":"{\"command\":\"BASIL\"}","item_id":"or_f","output_index":1,"sequence_number":7}"#,
+    r#"data: {"type":"response.output_item.done","item":{"id":"or_f","type":"function_call","status":"completed","arguments":"{\"command\":\"BASIL\"}","call_id":"or_c1","name":"bash"},"output_index":1,"sequence_number":8}"#,
+    r#"data: {"type":"response.completed","response":{"id":"resp_or","object":"response","created_at":1767323046,"status":"completed","model":"m","output":[],"usage":{"input_tokens":3,"output_tokens":4}},"sequence_number":9}"#,
 ];
 
 const ACP: &[&str] = &[
