@@ -30,8 +30,9 @@ pub struct Transcript {
     index: HashMap<Key, usize>,
     usage: HashMap<Key, Usage>,
     phase: PhaseMachine,
-    /// The last entry under each parent (`None`: the main conversation), to find bubbles and groups.
-    last: HashMap<Option<Key>, usize>,
+    /// The last entry of the main conversation, and under each task: they tell where bubbles and groups begin.
+    last: Option<usize>,
+    last_under: HashMap<Key, usize>,
     /// Entries of the main conversation whose text still grows or whose call is open.
     open: Vec<usize>,
     /// Input that streams in, and how much of it the entry already shows.
@@ -157,7 +158,7 @@ impl Transcript {
             }
             Turn::Interrupted { .. } => {
                 self.settle(true);
-                let before = self.last.get(&None).map(|index| &self.entries[*index].block);
+                let before = self.last.map(|index| &self.entries[index].block);
                 // One stop is told by several records: the order, the agent's marker, the final result.
                 if !matches!(before, Some(Block::Notice(Notice { kind: NoticeKind::Interrupted, .. }))) {
                     self.notice("interrupted", NoticeKind::Interrupted, "Interrupted".into());
@@ -195,8 +196,7 @@ impl Transcript {
 
     /// True when the main conversation's last reply says just this.
     fn just_said(&self, text: &Text) -> bool {
-        let last = self.last.get(&None).map(|index| &self.entries[*index].block);
-        match last {
+        match self.last.map(|index| &self.entries[index].block) {
             Some(Block::Reply(reply)) => reply.text == *text,
             Some(Block::Notice(notice)) => notice.text == *text,
             _ => false,
@@ -246,7 +246,8 @@ impl Transcript {
 
     fn open(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) -> usize {
         let parent = under.filter(|under| *under != key);
-        let before = self.last.get(&parent).map(|index| &self.entries[*index]);
+        let last = parent.as_ref().map_or(self.last, |parent| self.last_under.get(parent).copied());
+        let before = last.map(|index| &self.entries[index]);
         let entry = Entry {
             id: key.clone(),
             message,
@@ -262,7 +263,12 @@ impl Transcript {
         };
         let index = self.entries.len();
         self.tally(&entry);
-        self.last.insert(entry.parent.clone(), index);
+        match &entry.parent {
+            Some(parent) => {
+                self.last_under.insert(parent.clone(), index);
+            }
+            None => self.last = Some(index),
+        }
         self.index.insert(key, index);
         self.entries.push(entry);
         self.mark(index);
