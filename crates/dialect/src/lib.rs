@@ -11,6 +11,7 @@ mod bridge;
 mod cdev;
 mod claude_session;
 mod claude_stream;
+mod codex;
 mod codex_app;
 mod codex_exec;
 mod codex_rollout;
