@@ -26,6 +26,7 @@ fields! {
     Action: "action";
     Aggregated: "aggregated_output" | "aggregatedOutput";
     Arguments: "arguments" | "parameters";
+    AtMillis: "completedAtMs" | "startedAtMs";
     Author: "author";
     CallId: "call_id" | "callId";
     Changes: "changes";
@@ -33,6 +34,7 @@ fields! {
     Content: "content";
     ContentItems: "content_items" | "contentItems";
     Cwd: "cwd" | "workdir";
+    Decision: "decision";
     Decisions: "availableDecisions";
     Delta: "delta";
     Details: "additionalDetails" | "details";
