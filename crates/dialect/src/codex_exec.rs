@@ -77,7 +77,8 @@ impl CodexExec {
             b"item.completed" => return self.item(fields, Progress::Completed, out),
             b"error" => {
                 let text = fields.text(Field::Message)?;
-                let kind = if text.starts_with("Reconnecting...") { NoticeKind::Retry } else { NoticeKind::Error };
+                let kind =
+                    if text.starts_with("Reconnecting...") { NoticeKind::Retry } else { NoticeKind::Error };
                 self.error = Some(text.clone());
                 out.push(notice(self.next_notice(), None, kind, text));
                 return Some(Fate::Shown);
@@ -164,8 +165,8 @@ pub(crate) fn claim(line: &Line) -> Claim {
     reader.object(|reader, key| match key {
         b"type" => {
             claim = reader.text().map_or(Claim::No, |kind| match line.word(kind) {
-                b"thread.started" | b"turn.started" | b"turn.completed" | b"turn.failed" | b"item.started"
-                | b"item.updated" | b"item.completed" => Claim::Yes,
+                b"thread.started" | b"turn.started" | b"turn.completed" | b"turn.failed"
+                | b"item.started" | b"item.updated" | b"item.completed" => Claim::Yes,
                 b"error" => Claim::Maybe,
                 _ => Claim::No,
             });

@@ -20,7 +20,9 @@ pub(crate) fn input(command: &Json) -> Json {
 /// The shell, its flag and the script, when the line is exactly that.
 fn script(line: &str) -> Option<[String; 3]> {
     let words = split(line)?;
-    let is_script = |words: &[String; 3]| words[0].ends_with("sh") && words[1].starts_with('-') && words[1].ends_with('c');
+    let is_script = |words: &[String; 3]| {
+        words[0].ends_with("sh") && words[1].starts_with('-') && words[1].ends_with('c')
+    };
     <[String; 3]>::try_from(words).ok().filter(is_script)
 }
 
@@ -84,7 +86,9 @@ mod tests {
             ("bash -lc a b", "bash -lc a b"),
             ("", ""),
         ] {
-            let Action::Run { command, .. } = Action::of("shell", &input(&string(line))) else { panic!("{line}") };
+            let Action::Run { command, .. } = Action::of("shell", &input(&string(line))) else {
+                panic!("{line}")
+            };
             assert_eq!(command, script, "{line}");
         }
     }

@@ -1,6 +1,7 @@
 //! One item of a turn, in the spelling of `codex exec` (`command_execution`), the app server (`commandExecution`) or a
 //! rollout (`CommandExecution`): all three give the same events.
 
+use memchr::memmem;
 use parlor_model::Key;
 use parlor_model::action::Action;
 use parlor_model::block::{Attachment, Block, NoticeKind, Reply, Source, Thought};
@@ -14,6 +15,9 @@ use super::fields::{Field, Fields};
 use super::output::{Answer, pieces, state_of_exit, text_output};
 use super::prompt::join;
 use super::{command, notice, object, string};
+
+/// What a rollout writes into the middle of an output that it does not keep whole.
+const CUT: &[u8] = br"\n... command output truncated for persistence ...\n";
 
 /// How far an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,13 +172,22 @@ pub(crate) fn answer(kind: ItemKind, item: &Fields) -> Answer {
         ItemKind::Collab => collab_output(item),
         ItemKind::Dynamic => {
             let content = [Field::ContentItems, Field::Content, Field::Result].map(|field| item.json(field));
-            let content = content.into_iter().find(|content| !matches!(content.kind(), Kind::Null | Kind::Nothing));
-            Output { parts: content.map(|content| content_of(&content)).unwrap_or_default(), ..Output::default() }
+            let content =
+                content.into_iter().find(|content| !matches!(content.kind(), Kind::Null | Kind::Nothing));
+            Output {
+                parts: content.map(|content| content_of(&content)).unwrap_or_default(),
+                ..Output::default()
+            }
         }
         ItemKind::Picture => {
-            let picture = item.text(Field::Result).filter(|data| !data.is_empty()).map(|data| Piece::Attachment {
-                attachment: Attachment { media_type: "image/png".into(), name: None, source: Source::Base64(data) },
-            });
+            let picture =
+                item.text(Field::Result).filter(|data| !data.is_empty()).map(|data| Piece::Attachment {
+                    attachment: Attachment {
+                        media_type: "image/png".into(),
+                        name: None,
+                        source: Source::Base64(data),
+                    },
+                });
             Output { parts: picture.into_iter().collect(), ..Output::default() }
         }
         _ => Output::default(),
@@ -189,7 +202,8 @@ pub(crate) fn search_input(item: &Fields) -> Json {
     let action = item.json(Field::Action);
     let query = item.json(Field::Query);
     let asked = |query: &Json| query.text().is_some_and(|text| !text.is_blank());
-    let candidates = std::iter::once(query).chain(["query", "url", "pattern"].iter().filter_map(|key| action.get(key)));
+    let candidates =
+        std::iter::once(query).chain(["query", "url", "pattern"].iter().filter_map(|key| action.get(key)));
     let query = candidates.into_iter().find(asked).unwrap_or_else(|| string(""));
     object(&[("query", &query)])
 }
@@ -255,9 +269,11 @@ fn command_answer(item: &Fields) -> Answer {
         (state, _) => state,
     };
     let text = item.text(Field::Aggregated).or_else(|| item.text(Field::Output));
+    let truncated = memmem::find(item.json(Field::Aggregated).bytes(), CUT).is_some();
     let output = Output {
         exit_code: exit_code.filter(|code| *code != -1),
         duration_ms: item.millis(Field::Duration),
+        truncated,
         ..text_output(text)
     };
     Answer { state, output, running: false }
@@ -275,7 +291,11 @@ fn files_answer(item: &Fields) -> Answer {
         text.filter(|text| !text.is_blank())
     });
     let output = text_output(words.filter(|_| state == ToolState::Failed));
-    Answer { state, output: Output { patches: patches(&item.json(Field::Changes)), ..output }, running: false }
+    Answer {
+        state,
+        output: Output { patches: patches(&item.json(Field::Changes)), ..output },
+        running: false,
+    }
 }
 
 fn mcp_answer(item: &Fields) -> Answer {
@@ -283,7 +303,8 @@ fn mcp_answer(item: &Fields) -> Answer {
     let good = result.get("Ok").unwrap_or_else(|| result.clone());
     let error = item.json(Field::Error);
     let error = error.text().or_else(|| error.field_text("message")).or_else(|| result.field_text("Err"));
-    let flagged = ["isError", "is_error"].iter().any(|key| good.get(key).and_then(|flag| flag.bool()) == Some(true));
+    let flagged =
+        ["isError", "is_error"].iter().any(|key| good.get(key).and_then(|flag| flag.bool()) == Some(true));
     let state = match state(item) {
         ToolState::Done if error.is_some() || flagged => ToolState::Failed,
         state => state,

@@ -68,7 +68,8 @@ mod tests {
     #[test]
     fn a_second_source_repeats_and_the_same_source_does_not() {
         let mut mirror = Mirror::default();
-        let mut say = |source, text: &str, key: &str| mirror.repeats(Voice::Reply, source, text, &Key::from(key));
+        let mut say =
+            |source, text: &str, key: &str| mirror.repeats(Voice::Reply, source, text, &Key::from(key));
         assert_eq!(say(Source::Event, "ok", "a"), None);
         assert_eq!(say(Source::Event, "ok", "b"), None, "said twice is two messages");
         assert_eq!(say(Source::Response, " ok\n", "c").as_deref(), Some("a"));

@@ -36,7 +36,8 @@ pub(crate) fn notice(key: Key, under: Option<Key>, kind: NoticeKind, text: Text)
 
 /// A JSON object made of values that are JSON already.
 pub(crate) fn object(fields: &[(&str, &Json)]) -> Json {
-    let mut bytes = Vec::with_capacity(fields.iter().map(|(key, value)| key.len() + value.bytes().len() + 4).sum());
+    let mut bytes =
+        Vec::with_capacity(fields.iter().map(|(key, value)| key.len() + value.bytes().len() + 4).sum());
     bytes.push(b'{');
     for (key, value) in fields.iter().filter(|(_, value)| !value.is_missing()) {
         if bytes.len() > 1 {

@@ -71,7 +71,11 @@ fn piece(item: &Json) -> Piece {
     }
     match (item.field_text("data"), item.field_text("mimeType")) {
         (Some(data), Some(media_type)) => Piece::Attachment {
-            attachment: Attachment { media_type: media_type.as_str().into(), name: None, source: Source::Base64(data) },
+            attachment: Attachment {
+                media_type: media_type.as_str().into(),
+                name: None,
+                source: Source::Base64(data),
+            },
         },
         _ => Piece::Other { raw: item.clone() },
     }
@@ -101,7 +105,8 @@ fn packed(json: &Json) -> Option<Answer> {
     let metadata = json.get("metadata").filter(|metadata| metadata.kind() == Kind::Object)?;
     let number = |key: &str| metadata.get(key).and_then(|value| value.number());
     let exit_code = number("exit_code").map(|code| code as i64);
-    let duration_ms = number("duration_seconds").filter(|seconds| *seconds >= 0.0).map(|seconds| (seconds * 1e3) as u64);
+    let duration_ms =
+        number("duration_seconds").filter(|seconds| *seconds >= 0.0).map(|seconds| (seconds * 1e3) as u64);
     let output = Output { exit_code, duration_ms, ..text_output(Some(text)) };
     Some(Answer { state: state_of_exit(exit_code), output, running: false })
 }
@@ -146,27 +151,32 @@ fn answer_of_content(content: &Json, whole: &Json) -> Answer {
 
 /// What the CLI itself says instead of an output, word for word.
 fn marked(raw: &Bytes) -> Option<Answer> {
-    const FAILED: [&[u8]; 7] = [
-        b"failed to parse function arguments: ",
-        b"apply_patch verification failed: ",
-        b"unsupported call: ",
-        b"unsupported custom tool call: ",
-        b"failed in sandbox ",
-        b"exec_command failed",
-        b"collab spawn failed: ",
+    const MARKS: [(&[u8], ToolState); 10] = [
+        (b"aborted by user after ", ToolState::Interrupted),
+        (b"apply_patch verification failed: ", ToolState::Failed),
+        (b"collab spawn failed: ", ToolState::Failed),
+        (b"exec command rejected by user", ToolState::Denied),
+        (b"exec_command failed", ToolState::Failed),
+        (b"failed in sandbox ", ToolState::Failed),
+        (b"failed to parse function arguments: ", ToolState::Failed),
+        (b"patch rejected", ToolState::Denied),
+        (b"unsupported call: ", ToolState::Failed),
+        (b"unsupported custom tool call: ", ToolState::Failed),
     ];
     let aborted_at = raw.starts_with(b"Wall time: ") && raw.ends_with(br" seconds\naborted by user");
-    if raw[..] == *b"aborted" || raw.starts_with(b"aborted by user after ") || aborted_at {
+    if raw[..] == *b"aborted" || aborted_at {
         return Some(Answer::bare(ToolState::Interrupted));
     }
-    let rejected = raw.starts_with(b"exec_command failed") && memmem::find(raw, br#"{ message: \"Rejected("#).is_some();
-    let by_person = memmem::find(raw, b"rejected by user").is_some();
-    if raw[..] == *b"patch rejected by user" || raw[..] == *b"exec command rejected by user" || rejected && by_person {
-        return Some(Answer::bare(ToolState::Denied));
+    let (start, mut state) = *MARKS.iter().find(|(start, _)| raw.starts_with(start))?;
+    let mut wordless = state == ToolState::Interrupted;
+    if start == b"exec_command failed" && memmem::find(raw, br#"{ message: \"Rejected("#).is_some() {
+        state = ToolState::Denied;
+        wordless = memmem::find(raw, br#"Rejected(\\\"rejected by user"#).is_some();
     }
-    let failed = FAILED.iter().any(|mark| raw.starts_with(mark));
-    let state = if rejected { ToolState::Denied } else { ToolState::Failed };
-    failed.then(|| Answer { state, output: text_output(Some(Text::escaped(raw.clone()))), running: false })
+    // That a person said no is all there is to say; a rule that said no has its reason.
+    wordless |= raw.ends_with(b"rejected by user");
+    let text = (!wordless).then(|| Text::escaped(raw.clone()));
+    Some(Answer { state, output: text_output(text), running: false })
 }
 
 /// The lines that Codex writes above a command's or a script's output.
@@ -205,12 +215,16 @@ impl Header {
     }
 
     fn line(&mut self, line: &str) -> Option<()> {
-        if let Some(code) = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: ")) {
+        if let Some(code) =
+            line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))
+        {
             self.exit_code = Some(code.parse().ok()?);
         } else if let Some(time) = line.strip_prefix("Wall time") {
             let seconds: f64 = time.trim_start_matches(':').strip_suffix(" seconds")?.trim().parse().ok()?;
             self.duration_ms = Some((seconds * 1e3).max(0.0) as u64);
-        } else if line.starts_with("Process running with session ID ") || line.starts_with("Script running with cell ID ") {
+        } else if line.starts_with("Process running with session ID ")
+            || line.starts_with("Script running with cell ID ")
+        {
             self.running = true;
         } else if line.starts_with("Total output lines: ") {
             self.truncated = true;
@@ -228,7 +242,11 @@ impl Header {
     fn answer(self, output: Output) -> Answer {
         let state = if self.failed { ToolState::Failed } else { state_of_exit(self.exit_code) };
         let Header { exit_code, duration_ms, truncated, .. } = self;
-        Answer { state, output: Output { exit_code, duration_ms, truncated, ..output }, running: self.running }
+        Answer {
+            state,
+            output: Output { exit_code, duration_ms, truncated, ..output },
+            running: self.running,
+        }
     }
 }
 
@@ -259,19 +277,55 @@ mod tests {
     fn an_output_gives_its_text_exit_code_and_state_in_every_encoding() {
         let cases = [
             ("plain\n", "plain\n", None, ToolState::Done),
-            ("Chunk ID: 5a\nWall time: 0.5 seconds\nProcess exited with code 0\nOriginal token count: 2\nOutput:\nhi\n", "hi\n", Some(0), ToolState::Done),
-            ("Command: /bin/zsh -lc 'a\nb'\nChunk ID: 5a\nWall time: 0.5 seconds\nProcess exited with code 2\nOutput:\n", "", Some(2), ToolState::Failed),
-            ("Exit code: 1\nWall time: 0 seconds\nTotal output lines: 9\nOutput:\nx", "x", Some(1), ToolState::Failed),
-            ("Exit code: 1\nsomebody's own words\nOutput:\nx", "Exit code: 1\nsomebody's own words\nOutput:\nx", None, ToolState::Done),
+            (
+                "Chunk ID: 5a\nWall time: 0.5 seconds\nProcess exited with code 0\nOriginal token count: 2\nOutput:\nhi\n",
+                "hi\n",
+                Some(0),
+                ToolState::Done,
+            ),
+            (
+                "Command: /bin/zsh -lc 'a\nb'\nChunk ID: 5a\nWall time: 0.5 seconds\nProcess exited with code 2\nOutput:\n",
+                "",
+                Some(2),
+                ToolState::Failed,
+            ),
+            (
+                "Exit code: 1\nWall time: 0 seconds\nTotal output lines: 9\nOutput:\nx",
+                "x",
+                Some(1),
+                ToolState::Failed,
+            ),
+            (
+                "Exit code: 1\nsomebody's own words\nOutput:\nx",
+                "Exit code: 1\nsomebody's own words\nOutput:\nx",
+                None,
+                ToolState::Done,
+            ),
             ("Exit code: many\nOutput:\nx", "Exit code: many\nOutput:\nx", None, ToolState::Done),
             ("Output:\nx", "Output:\nx", None, ToolState::Done),
-            (r#"{"output":"a\nb","metadata":{"exit_code":3,"duration_seconds":0.2}}"#, "a\nb", Some(3), ToolState::Failed),
+            (
+                r#"{"output":"a\nb","metadata":{"exit_code":3,"duration_seconds":0.2}}"#,
+                "a\nb",
+                Some(3),
+                ToolState::Failed,
+            ),
             (r#"{"output":"a"}"#, r#"{"output":"a"}"#, None, ToolState::Done),
             ("aborted by user after 1.2s", "", None, ToolState::Interrupted),
             ("Wall time: 1.7 seconds\naborted by user", "", None, ToolState::Interrupted),
             ("aborted the mission", "aborted the mission", None, ToolState::Done),
             ("patch rejected by user", "", None, ToolState::Denied),
-            ("exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }", "", None, ToolState::Denied),
+            (
+                "exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }",
+                "",
+                None,
+                ToolState::Denied,
+            ),
+            (
+                "patch rejected: blocked by a rule",
+                "patch rejected: blocked by a rule",
+                None,
+                ToolState::Denied,
+            ),
             ("unsupported call: nope", "unsupported call: nope", None, ToolState::Failed),
             ("Error: words of a command", "Error: words of a command", None, ToolState::Done),
         ];
@@ -284,7 +338,10 @@ mod tests {
 
     #[test]
     fn a_yielded_command_still_runs() {
-        let answer = read("Chunk ID: b\nWall time: 0.2 seconds\nProcess running with session ID 7\nOutput:\nstarted\n".into());
+        let answer = read(
+            "Chunk ID: b\nWall time: 0.2 seconds\nProcess running with session ID 7\nOutput:\nstarted\n"
+                .into(),
+        );
         assert!(answer.running);
         assert_eq!(answer.output.joined(), "started\n");
         assert_eq!(answer.output.duration_ms, Some(200));
@@ -302,7 +359,9 @@ mod tests {
         assert_eq!(answer.output.parts.len(), 3);
         assert_eq!(answer.output.joined(), "hi");
         assert_eq!(read(serde_json::json!({"content": "no", "success": false})).state, ToolState::Failed);
-        for odd in [serde_json::json!(null), serde_json::json!(7), serde_json::json!({}), serde_json::json!("")] {
+        for odd in
+            [serde_json::json!(null), serde_json::json!(7), serde_json::json!({}), serde_json::json!("")]
+        {
             assert_eq!(read(odd).state, ToolState::Done);
         }
         assert_eq!(answer_of_cut(b"\"").output.parts.len(), 0);

@@ -52,7 +52,12 @@ pub(crate) fn read(content: &Json, author: Author) -> Option<Prompt> {
         }
     }
     texts.retain(|text| !is_injected(&text.as_str()) && !is_frame(text, &attachments) && !text.is_blank());
-    (!texts.is_empty() || !attachments.is_empty()).then(|| Prompt { text: join(texts), author, attachments, ..Prompt::default() })
+    (!texts.is_empty() || !attachments.is_empty()).then(|| Prompt {
+        text: join(texts),
+        author,
+        attachments,
+        ..Prompt::default()
+    })
 }
 
 /// Pictures named beside the text, as in an event.
@@ -105,7 +110,9 @@ mod tests {
     #[test]
     fn only_a_person_s_own_words_are_a_prompt() {
         let text = |text: &str| serde_json::json!([{"type": "input_text", "text": text}]);
-        for injected in ["<environment_context>\n", "# AGENTS.md instructions for /x", " <turn_aborted>", "", "  "] {
+        for injected in
+            ["<environment_context>\n", "# AGENTS.md instructions for /x", " <turn_aborted>", "", "  "]
+        {
             assert!(read(&text(injected).into(), Author::Person).is_none(), "{injected}");
         }
         let mixed = serde_json::json!([{"text": "<skill>x</skill>"}, {"text": "do it"}]);

@@ -28,15 +28,23 @@ impl CodexApp {
             b"item/updated" => return self.item(params, Progress::Updated, out),
             b"item/completed" => return self.item(params, Progress::Completed, out),
             b"item/agentMessage/delta" | b"item/plan/delta" => self.delta(params, Part::Reply, out),
-            b"item/reasoning/summaryTextDelta" | b"item/reasoning/textDelta" => self.delta(params, Part::Thought, out),
+            b"item/reasoning/summaryTextDelta" | b"item/reasoning/textDelta" => {
+                self.delta(params, Part::Thought, out)
+            }
             b"item/reasoning/summaryPartAdded" => self.next_part(params, out),
             b"item/commandExecution/outputDelta" => self.delta(params, Part::Output, out),
-            b"item/commandExecution/terminalInteraction" | b"item/fileChange/outputDelta"
-            | b"item/fileChange/patchUpdated" | b"item/mcpToolCall/progress" => Fate::Hidden(Rule::Step),
+            b"item/commandExecution/terminalInteraction"
+            | b"item/fileChange/outputDelta"
+            | b"item/fileChange/patchUpdated"
+            | b"item/mcpToolCall/progress" => Fate::Hidden(Rule::Step),
             b"turn/plan/updated" => self.plan(params, out),
-            b"item/commandExecution/requestApproval" | b"item/fileChange/requestApproval"
-            | b"item/permissions/requestApproval" | b"item/tool/requestUserInput" | b"mcpServer/elicitation/request"
-            | b"execCommandApproval" | b"applyPatchApproval" => self.ask(method, request?, params, out),
+            b"item/commandExecution/requestApproval"
+            | b"item/fileChange/requestApproval"
+            | b"item/permissions/requestApproval"
+            | b"item/tool/requestUserInput"
+            | b"mcpServer/elicitation/request"
+            | b"execCommandApproval"
+            | b"applyPatchApproval" => self.ask(method, request?, params, out),
             _ => return None,
         })
     }
@@ -47,7 +55,7 @@ impl CodexApp {
         let key = self.key(item.key(Field::Id));
         let kind = ItemKind::of(item.word(Field::Type));
         if kind == ItemKind::Prompt {
-            return Some(self.user_message(&item, key, under, out));
+            return Some(self.user_message(&item, key, params, out));
         }
         if kind == ItemKind::Collab {
             self.collab(&item, &key, progress);
@@ -55,6 +63,9 @@ impl CodexApp {
         let place = Place { key: key.clone(), under, open: self.open.contains(&key) };
         let fate = item::events(&item, progress, place, out)?;
         self.compacted = kind == ItemKind::Compaction;
+        if progress == Progress::Completed {
+            self.streaming.retain(|(_, written)| *written != key);
+        }
         if fate == Fate::Shown {
             self.open.insert(key);
         }
@@ -62,13 +73,13 @@ impl CodexApp {
     }
 
     /// A prompt comes as started and as completed, and what the client sent is the same words.
-    fn user_message(&mut self, item: &Fields, key: Key, under: Option<Key>, out: &mut Vec<Event>) -> Fate {
+    fn user_message(&mut self, item: &Fields, key: Key, params: &Fields, out: &mut Vec<Event>) -> Fate {
         if !self.open.insert(key.clone()) {
             return Fate::Hidden(Rule::Repeat);
         }
-        let author = if under.is_some() { Author::Caller } else { Author::Person };
+        let author = if self.under(params).is_some() { Author::Caller } else { Author::Person };
         match prompt::read(&item.json(Field::Content), author) {
-            Some(said) => self.prompt(said, Source::Item, Some(key), under, out),
+            Some(said) => self.prompt(said, Source::Item, Some(key), params, out),
             None => Fate::Hidden(Rule::Injected),
         }
     }
@@ -107,7 +118,11 @@ impl CodexApp {
     /// Text is added. A block under a subagent's call must be put there before it grows.
     fn grow(&mut self, key: Key, part: Part, text: Text, params: &Fields, out: &mut Vec<Event>) -> Fate {
         let under = self.under(params);
-        if self.open.insert(key.clone()) && under.is_some() {
+        let first = self.open.insert(key.clone());
+        if first && part != Part::Output {
+            self.streaming.push((params.key(Field::ThreadId), key.clone()));
+        }
+        if first && under.is_some() {
             let block = match part {
                 Part::Reply => Block::Reply(Reply { streaming: true, ..Reply::default() }),
                 Part::Thought => Block::Thought(Thought { streaming: true, ..Thought::default() }),
@@ -154,8 +169,12 @@ fn asking(method: &[u8], params: &Fields) -> (&'static str, Json) {
         b"item/fileChange/requestApproval" | b"applyPatchApproval" => {
             ("apply_patch", object(&[("changes", &params.json(Field::Changes))]))
         }
-        b"item/tool/requestUserInput" => ("request_user_input", object(&[("questions", &params.json(Field::Questions))])),
-        b"mcpServer/elicitation/request" => ("elicitation", object(&[("message", &params.json(Field::Message))])),
+        b"item/tool/requestUserInput" => {
+            ("request_user_input", object(&[("questions", &params.json(Field::Questions))]))
+        }
+        b"mcpServer/elicitation/request" => {
+            ("elicitation", object(&[("message", &params.json(Field::Message))]))
+        }
         b"item/permissions/requestApproval" => ("request_permissions", object(&[])),
         _ => ("shell", command::input(&params.json(Field::Command))),
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use parlor_model::Key;
 use parlor_model::block::{Author, Block, NoticeKind, Prompt};
-use parlor_model::event::{Event, Fate, Meta, Reading, TitleRank, Turn};
+use parlor_model::event::{End, Event, Fate, Meta, Reading, TitleRank, Turn};
 use parlor_model::json::{Json, Kind, Reader, Span};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
@@ -30,8 +30,8 @@ pub(crate) struct CodexApp {
     /// Requests that wait for an answer, and the calls they are about.
     asks: BTreeMap<Key, Key>,
     threads: Threads,
-    running: bool,
-    prompted: bool,
+    /// Replies and thoughts that are being written, each with its thread.
+    streaming: Vec<(Option<Key>, Key)>,
     /// The error shown last: the failed turn repeats it.
     error: Option<Text>,
     compacted: bool,
@@ -47,6 +47,8 @@ struct Threads {
     calls: BTreeMap<Key, Key>,
     /// Calls that start a subagent of which no thread is known yet.
     starting: VecDeque<Key>,
+    /// Threads in a turn, and whether the turn has its prompt: the next one steers it.
+    running: BTreeMap<Key, bool>,
 }
 
 /// A frame, out of whatever wraps it.
@@ -97,7 +99,16 @@ impl Dialect for CodexApp {
 impl Envelope {
     fn new(line: &Line) -> Envelope {
         let params = Fields::new(line);
-        Envelope { method: None, id: None, params, result: None, error: None, at: None, client: false, noise: false }
+        Envelope {
+            method: None,
+            id: None,
+            params,
+            result: None,
+            error: None,
+            at: None,
+            client: false,
+            noise: false,
+        }
     }
 
     fn take(&mut self, reader: &mut Reader<'_>, key: &[u8], line: &Line) {
@@ -121,7 +132,13 @@ impl Envelope {
 
 impl CodexApp {
     /// A request or a notification, by its method.
-    fn call(&mut self, method: &[u8], id: Option<Key>, envelope: &Envelope, out: &mut Vec<Event>) -> Option<Fate> {
+    fn call(
+        &mut self,
+        method: &[u8],
+        id: Option<Key>,
+        envelope: &Envelope,
+        out: &mut Vec<Event>,
+    ) -> Option<Fate> {
         let params = &envelope.params;
         let hidden = |rule| Some(Fate::Hidden(rule));
         match method {
@@ -138,7 +155,9 @@ impl CodexApp {
             b"thread/tokenUsage/updated" => Some(self.token_usage(params, out)),
             b"thread/name/updated" => {
                 let text = params.text(Field::ThreadName).or_else(|| params.text(Field::Name));
-                out.extend(text.map(|text| Event::Meta { meta: Meta::Title { text, rank: TitleRank::Agent } }));
+                out.extend(
+                    text.map(|text| Event::Meta { meta: Meta::Title { text, rank: TitleRank::Agent } }),
+                );
                 hidden(Rule::Bookkeeping)
             }
             b"thread/compacted" if self.compacted => hidden(Rule::Repeat),
@@ -165,12 +184,20 @@ impl CodexApp {
     }
 
     /// An answer: to the client, of which only facts about the thread matter, or by the client to a request.
-    fn answer(&mut self, id: Option<Key>, envelope: &Envelope, line: &Line, out: &mut Vec<Event>) -> Option<Fate> {
+    fn answer(
+        &mut self,
+        id: Option<Key>,
+        envelope: &Envelope,
+        line: &Line,
+        out: &mut Vec<Event>,
+    ) -> Option<Fate> {
         if envelope.noise {
             return Some(Fate::Hidden(Rule::Protocol));
         }
         let id = id?;
-        if let Some(error) = envelope.error.map(|error| line.json(error)).filter(|error| error.kind() == Kind::Object) {
+        if let Some(error) =
+            envelope.error.map(|error| line.json(error)).filter(|error| error.kind() == Kind::Object)
+        {
             let text = error.field_text("message").unwrap_or_default();
             return Some(self.notice(NoticeKind::Error, text, &envelope.params, out));
         }
@@ -205,7 +232,7 @@ impl CodexApp {
 
     fn turn_started(&mut self, params: &Fields, out: &mut Vec<Event>) -> Fate {
         if self.under(params).is_none() {
-            (self.running, self.prompted) = (true, false);
+            self.threads.running.extend(params.key(Field::ThreadId).map(|thread| (thread, false)));
             out.push(Event::Turn { turn: Turn::Start });
         }
         Fate::Hidden(Rule::Step)
@@ -216,12 +243,17 @@ impl CodexApp {
         let status = turn.as_ref().map_or(&b""[..], |turn| turn.word(Field::Status));
         let error = turn.as_ref().and_then(|turn| turn.json(Field::Error).field_text("message"));
         let repeated = error.is_some() && error == self.error.take();
+        let thread = params.key(Field::ThreadId);
+        if status != b"interrupted" {
+            self.abandon(&thread, out);
+        }
         if self.under(params).is_some() {
             let error = error.filter(|_| status == b"failed" && !repeated);
             let fate = error.map(|error| self.notice(NoticeKind::Error, error, params, out));
             return fate.unwrap_or(Fate::Hidden(Rule::Step));
         }
-        (self.running, self.prompted) = (false, false);
+        self.streaming.retain(|(writer, _)| *writer != thread);
+        thread.map(|thread| self.threads.running.remove(&thread));
         let (turn, fate) = match status {
             b"failed" => (Turn::Failed { error: error.filter(|_| !repeated) }, Fate::Shown),
             b"interrupted" => (Turn::Interrupted { reason: "interrupted".into() }, Fate::Shown),
@@ -253,6 +285,9 @@ impl CodexApp {
             b"model/rerouted" => NoticeKind::Info,
             _ => NoticeKind::Warning,
         };
+        if kind == NoticeKind::Retry {
+            self.abandon(&params.key(Field::ThreadId), out);
+        }
         let details = error.field_text("additionalDetails").or_else(|| params.text(Field::Details));
         self.error = Some(message.clone());
         // `codex exec` prints the two as one, in this form.
@@ -267,7 +302,7 @@ impl CodexApp {
     fn client_prompt(&mut self, steer: bool, params: &Fields, out: &mut Vec<Event>) -> Fate {
         let said = prompt::read(&params.json(Field::Input), Author::Person);
         let Some(said) = said else { return Fate::Hidden(Rule::Protocol) };
-        self.prompt(Prompt { steered: steer, ..said }, Source::Client, None, None, out)
+        self.prompt(Prompt { steered: steer, ..said }, Source::Client, None, params, out)
     }
 
     fn prompt(
@@ -275,19 +310,26 @@ impl CodexApp {
         mut prompt: Prompt,
         source: Source,
         id: Option<Key>,
-        under: Option<Key>,
+        params: &Fields,
         out: &mut Vec<Event>,
     ) -> Fate {
         let key = self.key(id);
         if self.mirror.repeats(Voice::Prompt, source, &prompt.text.as_str(), &key).is_some() {
             return Fate::Hidden(Rule::Repeat);
         }
-        if under.is_none() {
-            prompt.steered |= self.running && self.prompted;
-            self.prompted |= self.running;
+        let thread = params.key(Field::ThreadId);
+        if let Some(prompted) = thread.and_then(|thread| self.threads.running.get_mut(&thread)) {
+            prompt.steered |= std::mem::replace(prompted, true);
         }
+        let under = self.under(params);
         out.push(Event::Put { key, under, message: None, block: Block::Prompt(prompt) });
         Fate::Shown
+    }
+
+    /// What a thread was writing will not be completed: a retry writes it anew.
+    fn abandon(&mut self, thread: &Option<Key>, out: &mut Vec<Event>) {
+        let cut = self.streaming.extract_if(.., |(writer, _)| writer == thread);
+        out.extend(cut.map(|(_, key)| Event::End { key, end: End::Interrupted }));
     }
 
     fn notice(&mut self, kind: NoticeKind, text: Text, params: &Fields, out: &mut Vec<Event>) -> Fate {
@@ -369,7 +411,8 @@ fn quiet(method: &[u8]) -> Option<Rule> {
         b"threadSection/",
         b"windows",
     ];
-    const PROTOCOL: [&[u8]; 5] = [b"initialize", b"turn/interrupt", b"review/start", b"config/", b"item/tool/call"];
+    const PROTOCOL: [&[u8]; 5] =
+        [b"initialize", b"turn/interrupt", b"review/start", b"config/", b"item/tool/call"];
     if PROTOCOL.iter().any(|start| method.starts_with(start)) {
         return Some(Rule::Protocol);
     }
@@ -401,10 +444,20 @@ pub(crate) fn claim(line: &Line) -> Claim {
         }
         key => field(reader, key),
     });
-    let starts = [&b"item/"[..], b"turn/", b"thread/", b"serverRequest/", b"remoteControl/", b"mcpServer/", b"account/"];
+    let starts = [
+        &b"item/"[..],
+        b"turn/",
+        b"thread/",
+        b"serverRequest/",
+        b"remoteControl/",
+        b"mcpServer/",
+        b"account/",
+    ];
     let words = [&b"configWarning"[..], b"deprecationNotice", b"execCommandApproval", b"applyPatchApproval"];
     match method.map(|span| line.word(span)) {
-        Some(method) if starts.iter().any(|start| method.starts_with(start)) || words.contains(&method) => Claim::Yes,
+        Some(method) if starts.iter().any(|start| method.starts_with(start)) || words.contains(&method) => {
+            Claim::Yes
+        }
         // Other protocols say the same with their version, which this one leaves out.
         Some(b"initialize" | b"initialized" | b"error" | b"warning") if !versioned => Claim::Maybe,
         None if id && answer && !versioned => Claim::Maybe,

@@ -20,7 +20,9 @@ impl CodexRollout {
     pub(super) fn event_msg(&mut self, event: &Fields, out: &mut Vec<Event>) -> Option<Fate> {
         Some(match event.word(Field::Type) {
             b"user_message" => self.user_message(event, out),
-            b"agent_message" => self.reply(event.text(Field::Message).unwrap_or_default(), Source::Event, None, out),
+            b"agent_message" => {
+                self.reply(event.text(Field::Message).unwrap_or_default(), Source::Event, None, out)
+            }
             b"agent_reasoning" | b"agent_reasoning_raw_content" => {
                 self.thought(item::thoughts(event), Source::Event, None, out)
             }
@@ -32,7 +34,12 @@ impl CodexRollout {
             }
             b"task_complete" | b"turn_complete" => self.task_complete(event, out),
             b"turn_aborted" => {
-                self.turn(Turn::Interrupted { reason: event.key(Field::Reason).unwrap_or_else(|| "interrupted".into()) }, out);
+                self.turn(
+                    Turn::Interrupted {
+                        reason: event.key(Field::Reason).unwrap_or_else(|| "interrupted".into()),
+                    },
+                    out,
+                );
                 Fate::Shown
             }
             b"context_compacted" => self.compaction(Text::default(), out),
@@ -41,7 +48,9 @@ impl CodexRollout {
             b"item_completed" => return self.item(event, Progress::Completed, out),
             b"thread_name_updated" => {
                 let text = event.text(Field::ThreadName);
-                out.extend(text.map(|text| Event::Meta { meta: Meta::Title { text, rank: TitleRank::Agent } }));
+                out.extend(
+                    text.map(|text| Event::Meta { meta: Meta::Title { text, rank: TitleRank::Agent } }),
+                );
                 Fate::Hidden(Rule::Bookkeeping)
             }
             b"thread_settings_applied" => {
@@ -120,7 +129,13 @@ impl CodexRollout {
 
     /// A call. What a script of the code mode does has ids of its own; the script's block becomes the first such call,
     /// for a reader wants to see what was done, as the stream shows it.
-    fn call_item(&mut self, item: &Fields, id: Option<Key>, progress: Progress, out: &mut Vec<Event>) -> Option<Fate> {
+    fn call_item(
+        &mut self,
+        item: &Fields,
+        id: Option<Key>,
+        progress: Progress,
+        out: &mut Vec<Event>,
+    ) -> Option<Fate> {
         let mut key = self.key(id);
         let mut open = self.open.contains(&key);
         if !open && key.starts_with("exec-") {
@@ -152,7 +167,10 @@ impl CodexRollout {
             b"dynamic_tool_call_request" => (ItemKind::Dynamic, false),
             b"dynamic_tool_call_response" => (ItemKind::Dynamic, true),
             b"view_image_tool_call" => (ItemKind::View, true),
-            b"collab_agent_spawn_end" | b"collab_waiting_end" | b"collab_agent_interaction_end" | b"collab_close_end"
+            b"collab_agent_spawn_end"
+            | b"collab_waiting_end"
+            | b"collab_agent_interaction_end"
+            | b"collab_close_end"
             | b"collab_resume_end" => (ItemKind::Collab, true),
             _ => return None,
         };
@@ -189,7 +207,8 @@ impl CodexRollout {
                     b"collab_close_end" => "close_agent",
                     _ => "resume_agent",
                 };
-                let fields = [("prompt", &event.json(Field::Prompt)), ("target", &event.json(Field::Receiver))];
+                let fields =
+                    [("prompt", &event.json(Field::Prompt)), ("target", &event.json(Field::Receiver))];
                 (name.into(), object(&fields))
             }
             _ => item::tool(what, event),
@@ -210,14 +229,33 @@ impl CodexRollout {
                 return Some(self.whole_call(key, call, Answer::bare(ToolState::Done), out));
             }
             b"turn_diff" | b"raw_response_item" => return Some(Fate::Hidden(Rule::Repeat)),
-            b"agent_message_delta" | b"agent_message_content_delta" | b"agent_reasoning_delta"
-            | b"agent_reasoning_section_break" | b"agent_reasoning_raw_content_delta" | b"reasoning_content_delta"
-            | b"reasoning_raw_content_delta" | b"exec_command_output_delta" | b"web_search_begin"
-            | b"collab_agent_spawn_begin" | b"collab_waiting_begin" | b"collab_agent_interaction_begin"
-            | b"collab_close_begin" | b"collab_resume_begin" => return Some(Fate::Hidden(Rule::Step)),
-            b"sub_agent_activity" | b"background_event" | b"mcp_startup_update" | b"mcp_startup_complete"
-            | b"shutdown_complete" | b"deprecation_notice" | b"thread_goal_updated" | b"terminal_interaction"
-            | b"hook_started" | b"hook_completed" | b"undo_started" | b"undo_completed" | b"skills_update_available" => {
+            b"agent_message_delta"
+            | b"agent_message_content_delta"
+            | b"agent_reasoning_delta"
+            | b"agent_reasoning_section_break"
+            | b"agent_reasoning_raw_content_delta"
+            | b"reasoning_content_delta"
+            | b"reasoning_raw_content_delta"
+            | b"exec_command_output_delta"
+            | b"web_search_begin"
+            | b"collab_agent_spawn_begin"
+            | b"collab_waiting_begin"
+            | b"collab_agent_interaction_begin"
+            | b"collab_close_begin"
+            | b"collab_resume_begin" => return Some(Fate::Hidden(Rule::Step)),
+            b"sub_agent_activity"
+            | b"background_event"
+            | b"mcp_startup_update"
+            | b"mcp_startup_complete"
+            | b"shutdown_complete"
+            | b"deprecation_notice"
+            | b"thread_goal_updated"
+            | b"terminal_interaction"
+            | b"hook_started"
+            | b"hook_completed"
+            | b"undo_started"
+            | b"undo_completed"
+            | b"skills_update_available" => {
                 return Some(Fate::Hidden(Rule::Status));
             }
             _ => return None,

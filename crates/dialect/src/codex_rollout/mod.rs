@@ -76,7 +76,11 @@ impl Dialect for CodexRollout {
         if ordinal.is_some_and(|ordinal| ordinal < self.history_start) {
             return Reading::hidden(Rule::Repeat, at);
         }
-        let fate = if wrapped { self.record(bare.word(Field::Type), &payload, out) } else { self.bare(&bare, at, out) };
+        let fate = if wrapped {
+            self.record(bare.word(Field::Type), &payload, out)
+        } else {
+            self.bare(&bare, at, out)
+        };
         match fate {
             Some(fate) => Reading { fate, at },
             None => Reading { at, ..unknown(line, &kind(&bare, &payload)) },
@@ -107,7 +111,9 @@ impl CodexRollout {
             b"event_msg" => self.event_msg(payload, out),
             b"compacted" => Some(self.compaction(payload.text(Field::Message).unwrap_or_default(), out)),
             b"token_usage_record" => Some(Fate::Hidden(Rule::Usage)),
-            b"world_state" | b"inter_agent_communication" | b"inter_agent_communication_metadata"
+            b"world_state"
+            | b"inter_agent_communication"
+            | b"inter_agent_communication_metadata"
             | b"security_risk_score" => Some(Fate::Hidden(Rule::Bookkeeping)),
             _ => None,
         }
@@ -127,7 +133,8 @@ impl CodexRollout {
 
     /// Ids of threads and turns grow with time: a turn younger than the thread is its own.
     fn begins_own_turn(&mut self, kind: &[u8], payload: &Fields) -> bool {
-        let starts = kind == b"event_msg" && matches!(payload.word(Field::Type), b"task_started" | b"turn_started");
+        let starts =
+            kind == b"event_msg" && matches!(payload.word(Field::Type), b"task_started" | b"turn_started");
         if starts && payload.key(Field::TurnId) >= self.own {
             self.copying = false;
         }
@@ -142,7 +149,8 @@ impl CodexRollout {
         }
         let source = meta.json(Field::Source);
         let subagent = source.get("subagent");
-        let spawned_by = subagent.as_ref().and_then(|by| by.get("thread_spawn")?.field_text("parent_thread_id"));
+        let spawned_by =
+            subagent.as_ref().and_then(|by| by.get("thread_spawn")?.field_text("parent_thread_id"));
         let parent = meta.key(Field::ForkedFrom).or_else(|| meta.key(Field::Parent));
         let parent = parent.or_else(|| spawned_by.map(|id| id.as_str().into()));
         self.subagent = subagent.is_some() || meta.word(Field::ThreadSource) == b"subagent";
@@ -161,7 +169,13 @@ impl CodexRollout {
     }
 
     /// A prompt, unless it is the mirror of one.
-    fn prompt(&mut self, prompt: Option<Prompt>, source: Source, id: Option<Key>, out: &mut Vec<Event>) -> Fate {
+    fn prompt(
+        &mut self,
+        prompt: Option<Prompt>,
+        source: Source,
+        id: Option<Key>,
+        out: &mut Vec<Event>,
+    ) -> Fate {
         let Some(mut prompt) = prompt else { return Fate::Hidden(Rule::Injected) };
         let key = self.key(id);
         if self.mirror.repeats(Voice::Prompt, source, &prompt.text.as_str(), &key).is_some() {
@@ -186,7 +200,13 @@ impl CodexRollout {
     }
 
     /// A thought, without the parts that are mirrors: events tell each part of a summary apart.
-    fn thought(&mut self, mut parts: Vec<Text>, source: Source, id: Option<Key>, out: &mut Vec<Event>) -> Fate {
+    fn thought(
+        &mut self,
+        mut parts: Vec<Text>,
+        source: Source,
+        id: Option<Key>,
+        out: &mut Vec<Event>,
+    ) -> Fate {
         if parts.is_empty() {
             return Fate::Hidden(Rule::Step);
         }
@@ -255,7 +275,10 @@ impl Facts {
 /// What a record that nobody knows calls itself.
 fn kind(bare: &Fields, payload: &Fields) -> String {
     let mut kind = String::from_utf8_lossy(bare.word(Field::Type)).into_owned();
-    for word in [payload.word(Field::Type), payload.sub(Field::Item).map_or(vec![], |item| item.word(Field::Type).to_vec()).as_slice()] {
+    for word in [
+        payload.word(Field::Type),
+        payload.sub(Field::Item).map_or(vec![], |item| item.word(Field::Type).to_vec()).as_slice(),
+    ] {
         if !word.is_empty() {
             kind = format!("{kind}/{}", String::from_utf8_lossy(word));
         }
@@ -282,8 +305,15 @@ pub(crate) fn claim(line: &Line) -> Claim {
         _ => {}
     });
     match kind.map_or(&b""[..], |kind| line.word(kind)) {
-        b"session_meta" | b"turn_context" | b"response_item" | b"event_msg" | b"compacted" | b"world_state"
-        | b"token_usage_record" | b"inter_agent_communication" | b"inter_agent_communication_metadata"
+        b"session_meta"
+        | b"turn_context"
+        | b"response_item"
+        | b"event_msg"
+        | b"compacted"
+        | b"world_state"
+        | b"token_usage_record"
+        | b"inter_agent_communication"
+        | b"inter_agent_communication_metadata"
             if payload =>
         {
             Claim::Yes

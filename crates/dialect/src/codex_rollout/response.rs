@@ -26,7 +26,9 @@ impl CodexRollout {
             b"custom_tool_call" => self.call(item, item.json(Field::Input), out),
             b"tool_search_call" => self.call(item, item.json(Field::Arguments), out),
             b"local_shell_call" => self.call(item, item.json(Field::Action), out),
-            b"function_call_output" | b"custom_tool_call_output" | b"local_shell_call_output" => self.output(item, out),
+            b"function_call_output" | b"custom_tool_call_output" | b"local_shell_call_output" => {
+                self.output(item, out)
+            }
             b"tool_search_output" => self.finish(item, Answer::bare(ToolState::Done), out),
             b"web_search_call" => self.search(item, Source::Response, out),
             b"image_generation_call" => {
@@ -35,7 +37,9 @@ impl CodexRollout {
                 self.whole_call(key, call, item::answer(ItemKind::Picture, item), out)
             }
             b"agent_message" => self.agent_message(item, out),
-            b"compaction" | b"compaction_summary" | b"context_compaction" => self.compaction(Default::default(), out),
+            b"compaction" | b"compaction_summary" | b"context_compaction" => {
+                self.compaction(Default::default(), out)
+            }
             b"additional_tools" => Fate::Hidden(Rule::Instructions),
             b"ghost_snapshot" | b"other" => Fate::Hidden(Rule::Bookkeeping),
             b"token_count" => Fate::Hidden(Rule::Usage),
@@ -128,7 +132,13 @@ impl CodexRollout {
         self.whole_call(key, (name, input), item::answer(ItemKind::Search, item), out)
     }
 
-    pub(super) fn whole_call(&mut self, key: Key, call: (Key, Json), answer: Answer, out: &mut Vec<Event>) -> Fate {
+    pub(super) fn whole_call(
+        &mut self,
+        key: Key,
+        call: (Key, Json),
+        answer: Answer,
+        out: &mut Vec<Event>,
+    ) -> Fate {
         self.open.insert(key.clone());
         self.ended.insert(key.clone());
         self.put(key.clone(), Block::Tool(Box::new(Tool::call(call.0, call.1))), out);
@@ -145,7 +155,9 @@ fn name(item: &Fields) -> Key {
         _ => "unknown".into(),
     });
     match item.key(Field::Namespace) {
-        Some(space) if space.starts_with("mcp__") => format!("{}__{name}", space.trim_end_matches('_')).into(),
+        Some(space) if space.starts_with("mcp__") => {
+            format!("{}__{name}", space.trim_end_matches('_')).into()
+        }
         _ => name,
     }
 }
@@ -165,7 +177,9 @@ fn arguments(arguments: &Json) -> Json {
 
 /// Whether the record says that no person wrote any part of the message.
 fn is_foreign(item: &Fields) -> bool {
-    let parts = item.json(Field::Provenance).get("content_item_metadata").map_or(vec![], |parts| parts.items());
-    let authors: Vec<_> = parts.iter().filter_map(|part| part.get("provenance")?.field_text("type")).collect();
+    let parts =
+        item.json(Field::Provenance).get("content_item_metadata").map_or(vec![], |parts| parts.items());
+    let authors: Vec<_> =
+        parts.iter().filter_map(|part| part.get("provenance")?.field_text("type")).collect();
     !authors.is_empty() && authors.iter().all(|author| *author != "user")
 }
