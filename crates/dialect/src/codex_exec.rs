@@ -180,3 +180,159 @@ pub(crate) fn claim(line: &Line) -> Claim {
     });
     if message && id { Claim::Yes } else { claim }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codex::testing::{assert_total, events, fates, reads};
+
+    fn said(lines: &[&str]) -> Vec<String> {
+        events(&mut CodexExec::default(), lines)
+    }
+
+    #[test]
+    fn a_command_is_one_block_from_its_start_to_its_result() {
+        let lines = [
+            r#"{"type":"thread.started","thread_id":"t1"}"#,
+            r#"{"type":"turn.started"}"#,
+            r#"{"item":{"status":"in_progress","exit_code":null,"aggregated_output":"","command":"/bin/bash -lc 'ls'","type":"command_execution","id":"item_1"},"type":"item.started"}"#,
+            r#"{"type":"item.completed","item":{"id":"item_1","type":"command_execution","command":"/bin/bash -lc 'ls'","aggregated_output":"a\n","exit_code":2,"status":"failed"}}"#,
+            r#"{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":4,"output_tokens":3}}"#,
+        ];
+        let expected = [
+            "id t1",
+            "turn Start",
+            r#"tool item_1 shell {"command":["/bin/bash","-lc","ls"]} Running"#,
+            r#"end item_1 Failed 2 "a\n""#,
+            "usage total 6+4+3",
+            "turn Done",
+        ];
+        assert_eq!(said(&lines), expected);
+        reads(&mut CodexExec::default(), &lines, "hidden init, hidden step, shown, shown, hidden usage");
+    }
+
+    #[test]
+    fn every_item_becomes_its_kind_of_block() {
+        for (item, expected) in [
+            (r#""type":"agent_message","text":"hi""#, &["reply i hi"][..]),
+            (r#""item_type":"assistant_message","text":"old""#, &["reply i old"]),
+            (r#""type":"reasoning","text":"hm""#, &["thought i hm"]),
+            (r#""type":"error","message":"careful""#, &["notice i Warning careful"]),
+            (
+                r#""type":"file_change","changes":[{"path":"a","kind":"add"}],"status":"completed""#,
+                &[
+                    r#"tool i apply_patch {"changes":[{"path":"a","kind":"add"}]} Running"#,
+                    r#"end i Done - "" a:Add"#,
+                ],
+            ),
+            (
+                r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{"x":1},"result":{"content":[{"type":"text","text":"r"}]},"error":null,"status":"completed""#,
+                &[r#"tool i mcp__s__t {"x":1} Running"#, r#"end i Done - "r""#],
+            ),
+            (
+                r#""type":"mcp_tool_call","server":"s","tool":"t","arguments":{},"result":null,"error":{"message":"no"},"status":"failed""#,
+                &["tool i mcp__s__t {} Running", r#"end i Failed - "no""#],
+            ),
+            (
+                r#""type":"collab_tool_call","tool":"spawn_agent","prompt":"do","receiver_thread_ids":["t2"],"agents_states":{"t2":{"status":"completed","message":"did"}},"status":"completed""#,
+                &[r#"tool i spawn_agent {"prompt":"do","targets":["t2"]} Running"#, r#"end i Done - "did""#],
+            ),
+            (
+                r#""id":"ws_1","type":"web_search","query":"q""#,
+                &[r#"tool i web_search {"query":"q"} Running"#, r#"end i Done - """#],
+            ),
+            (
+                r#""type":"todo_list","items":[{"text":"a","completed":true}]"#,
+                &[
+                    r#"tool i update_plan {"plan":[{"text":"a","completed":true}]} Running"#,
+                    r#"end i Done - """#,
+                ],
+            ),
+        ] {
+            let line = format!(r#"{{"type":"item.completed","item":{{"id":"i",{item}}}}}"#);
+            assert_eq!(said(&[&line]), expected, "{item}");
+        }
+    }
+
+    #[test]
+    fn item_ids_of_a_second_process_are_other_blocks() {
+        let start = r#"{"type":"thread.started","thread_id":"t"}"#;
+        let reply = r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"x"}}"#;
+        assert_eq!(said(&[start, reply, start, reply])[1..], ["reply item_0 x", "id t", "reply 2/item_0 x"]);
+    }
+
+    #[test]
+    fn the_final_error_is_said_once_and_retries_are_retries() {
+        let lines = [
+            r#"{"type":"error","message":"Reconnecting... 1/2 (busy)"}"#,
+            r#"{"type":"error","message":"busy"}"#,
+            r#"{"type":"turn.failed","error":{"message":"busy"}}"#,
+        ];
+        assert_eq!(
+            said(&lines),
+            [
+                "notice n1 Retry Reconnecting... 1/2 (busy)",
+                "notice n2 Error busy",
+                "turn Failed { error: None }"
+            ]
+        );
+        assert_eq!(said(&lines[2..]), [r#"turn Failed { error: Some("busy") }"#]);
+    }
+
+    #[test]
+    fn the_oldest_form_is_read_as_events() {
+        let lines = [
+            r#"{"id":"0","msg":{"type":"task_started"}}"#,
+            r#"{"id":"0","msg":{"type":"exec_command_begin","call_id":"c","command":["bash","-lc","ls"]}}"#,
+            r#"{"id":"0","msg":{"type":"exec_command_end","call_id":"c","stdout":"a","stderr":"","exit_code":0}}"#,
+            r#"{"id":"0","msg":{"type":"agent_message","message":"done"}}"#,
+        ];
+        let expected = [
+            "turn Start",
+            r#"tool c shell {"command":["bash","-lc","ls"]} Running"#,
+            r#"end c Done 0 "a""#,
+            "reply n1 done",
+        ];
+        assert_eq!(said(&lines), expected);
+        assert_eq!(claim(&Line::new(lines[0].into())), Claim::Yes);
+    }
+
+    #[test]
+    fn what_is_not_known_is_unknown_by_its_kind_and_what_is_broken_is_damaged() {
+        let fates = fates(
+            &mut CodexExec::default(),
+            &[
+                r#"{"type":"item.completed","item":{"id":"i","type":"from_tomorrow"}}"#,
+                r#"{"type":"turn.tomorrow"}"#,
+                r#"{"type":"item.completed","item":7}"#,
+                r#"{"type":"error","message":7}"#,
+                "Reading additional input from stdin...",
+                r#"{"type":"turn.started""#,
+                r#"{"type" "turn.started"}"#,
+            ],
+        );
+        let expected = [
+            "unknown item.completed/from_tomorrow",
+            "unknown turn.tomorrow",
+            "unknown item.completed",
+            "unknown error",
+            "unknown text",
+            "damaged",
+            "damaged",
+        ];
+        assert_eq!(fates, expected);
+    }
+
+    #[test]
+    fn no_input_is_too_odd() {
+        assert_total(
+            CodexExec::default,
+            &[
+                r#"{"type":"item.completed","item":{"id":"i","type":"command_execution","command":"x","aggregated_output":"y","exit_code":1,"status":"failed"}}"#,
+                r#"{"type":"item.completed","item":{"id":"i","type":"collab_tool_call","tool":"wait","agents_states":{"a":{"completed":"x"}}}}"#,
+                r#"{"type":"item.updated","item":{"id":"i","type":"mcp_tool_call","result":{"Ok":{"content":[{"text":"a"}]}}}}"#,
+                r#"{"type":"turn.completed","usage":{"input_tokens":-5,"output_tokens":1e300}}"#,
+            ],
+        );
+    }
+}

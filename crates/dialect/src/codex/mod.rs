@@ -8,6 +8,8 @@ pub(crate) mod item;
 pub(crate) mod mirror;
 pub(crate) mod output;
 pub(crate) mod prompt;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod usage;
 
 use bytes::Bytes;

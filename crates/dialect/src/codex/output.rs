@@ -81,14 +81,19 @@ fn piece(item: &Json) -> Piece {
     }
 }
 
+fn is_empty(piece: &Piece) -> bool {
+    matches!(piece, Piece::Text { text } if text.is_empty())
+}
+
 fn string_answer(output: &Json) -> Answer {
     let raw = inside(output);
     if let Some(answer) = marked(&raw) {
         return answer;
     }
-    if let Some(header) = Header::read(&raw) {
-        let body = Text::escaped(raw.slice(header.body..));
-        return header.answer(text_output(Some(body)));
+    if let Some(mut header) = Header::read(&raw) {
+        let body = raw.slice(header.body..);
+        header.truncated |= is_cut(&body);
+        return header.answer(text_output(Some(Text::escaped(body))));
     }
     if raw.starts_with(br#"{\"output\""#) || raw.starts_with(br#"{\"metadata\""#) {
         let text = Text::escaped(raw.clone()).as_str().into_owned();
@@ -115,12 +120,14 @@ fn packed(json: &Json) -> Option<Answer> {
 fn array_answer(output: &Json) -> Answer {
     let items = output.items();
     let first = items.first().and_then(|item| item.get("text")).map(|text| inside(&text));
-    let Some((raw, header)) = first.and_then(|raw| Header::read(&raw).map(|header| (raw, header))) else {
+    let Some((raw, mut header)) = first.and_then(|raw| Header::read(&raw).map(|header| (raw, header))) else {
         let output = Output { parts: pieces(output), ..Output::default() };
         return Answer { state: ToolState::Done, output, running: false };
     };
     let body = Text::escaped(raw.slice(header.body..));
-    let mut parts: Vec<Piece> = items.iter().skip(1).map(piece).collect();
+    let second = items.get(1).and_then(|item| item.get("text"));
+    header.truncated |= second.is_some_and(|text| is_cut(&inside(&text)));
+    let mut parts: Vec<Piece> = items.iter().skip(1).map(piece).filter(|piece| !is_empty(piece)).collect();
     if !body.is_empty() {
         parts.insert(0, Piece::Text { text: body });
     }
@@ -248,6 +255,11 @@ impl Header {
             running: self.running,
         }
     }
+}
+
+/// Whether a text says of itself that it was cut.
+fn is_cut(raw: &[u8]) -> bool {
+    raw.starts_with(b"Warning: truncated output (") || raw.starts_with(b"Total output lines: ")
 }
 
 /// A command that ends with another code than 0 has failed: `codex exec` says the same of it.

@@ -2,6 +2,8 @@
 //! protocol, notifications the conversation. It does not speak the protocol, it only listens.
 
 mod item;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

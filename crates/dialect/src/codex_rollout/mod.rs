@@ -3,6 +3,8 @@
 
 mod event;
 mod response;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashSet, VecDeque};
 
