@@ -10,6 +10,7 @@ mod acp;
 mod bridge;
 mod cdev;
 mod claude;
+mod codex;
 mod codex_app;
 mod codex_exec;
 mod codex_rollout;
