@@ -18,6 +18,8 @@ mod decoder;
 mod format;
 mod legion;
 mod openai_chat;
+mod openai_responses;
+mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
