@@ -23,6 +23,7 @@ mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
+mod sse;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};

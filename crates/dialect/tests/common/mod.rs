@@ -13,7 +13,7 @@ use parlor_model::line::Line;
 use parlor_model::tool::Output;
 
 /// The files under `folder` of the shared material, in order; none when it is not there.
-pub fn files(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(folder);
     if !root.exists() {
         println!("skipped: no {folder} beside the workspace");
@@ -32,21 +32,21 @@ pub fn files(folder: &str) -> Vec<PathBuf> {
 }
 
 /// The lines of a file.
-pub fn lines(path: &Path) -> Vec<Line> {
+pub(crate) fn lines(path: &Path) -> Vec<Line> {
     let bytes = Bytes::from(std::fs::read(path).unwrap());
     Splitter::split(&bytes).collect()
 }
 
 /// The format by the first lines that are not blank.
-pub fn detect(lines: &[Line]) -> Option<Format> {
+pub(crate) fn detect(lines: &[Line]) -> Option<Format> {
     Format::detect(lines.iter().filter(|line| !line.is_blank()).take(20))
 }
 
 /// How many lines had which fate.
-pub type Fates = BTreeMap<String, usize>;
+pub(crate) type Fates = BTreeMap<String, usize>;
 
 /// Reads all lines as `format`, counts their fates and folds their events.
-pub fn read(format: Format, lines: &[Line], fates: &mut Fates) -> Seen {
+pub(crate) fn read(format: Format, lines: &[Line], fates: &mut Fates) -> Seen {
     let mut decoder = Decoder::new(format);
     let mut seen = Seen::default();
     let mut events = Vec::new();
@@ -78,13 +78,13 @@ fn name(fate: &Fate) -> String {
 
 /// Blocks in their places.
 #[derive(Default)]
-pub struct Seen {
-    pub blocks: Vec<(String, Block)>,
+pub(crate) struct Seen {
+    pub(crate) blocks: Vec<(String, Block)>,
     index: HashMap<String, usize>,
     /// Text that grew under each key and part.
-    pub grown: HashMap<(String, &'static str), String>,
-    pub overtaken: Vec<bool>,
-    pub usage: HashMap<String, u64>,
+    pub(crate) grown: HashMap<(String, &'static str), String>,
+    pub(crate) overtaken: Vec<bool>,
+    pub(crate) usage: HashMap<String, u64>,
 }
 
 impl Seen {
@@ -97,7 +97,7 @@ impl Seen {
         &mut self.blocks[index].1
     }
 
-    pub fn fold(&mut self, event: &Event) {
+    pub(crate) fn fold(&mut self, event: &Event) {
         match event {
             Event::Put { key, block, .. } => *self.at(key, || block.clone()) = block.clone(),
             Event::Grow { key, part, text } => {
@@ -140,7 +140,7 @@ impl Seen {
     }
 
     /// Each block as its key and what it says, streaming marks left out.
-    pub fn view(&self) -> Vec<String> {
+    pub(crate) fn view(&self) -> Vec<String> {
         self.blocks.iter().map(|(key, block)| format!("{key}: {}", serde_json::to_string(block).unwrap())).collect()
     }
 }
