@@ -24,6 +24,8 @@ mod pi_events;
 mod pi_session;
 mod splitter;
 mod sse;
+#[cfg(test)]
+mod telling;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};

@@ -36,6 +36,8 @@ pub(crate) struct Acp {
     /// Permissions that the agent waits for, by the request's id.
     asks: HashMap<Key, Question>,
     denied: HashSet<Key>,
+    /// Tokens of this turn were told answer by answer: its sum repeats them.
+    counted: bool,
 }
 
 /// The message whose chunks come in now.
@@ -119,7 +121,7 @@ impl Acp {
         }
         let request = self.requests.remove(id);
         if let Some(reason) = result.field_text("stopReason") {
-            let usage = result.get("usage").and_then(|used| usage(&used));
+            let usage = result.get("usage").filter(|_| !self.counted).and_then(|used| usage(&used));
             let message: Key = format!("turn-{}", self.turns).into();
             out.extend(usage.map(|usage| Event::Usage { message, usage }));
             return self.stop(&reason.as_str(), out);
@@ -198,6 +200,7 @@ impl Acp {
             },
         };
         if let Some(usage) = update.usage.and_then(|span| usage(&line.json(span))) {
+            self.counted = true;
             out.push(Event::Usage { message: format!("answer-{}", self.segments).into(), usage });
         }
         if text.is_empty() {
@@ -232,9 +235,13 @@ impl Acp {
             self.close(out);
         }
         let tool = self.tools.entry(id.clone()).or_default();
-        tool::apply(tool, update);
-        if let Some(more) = tool::terminal_output(update) {
-            tool.output.get_or_insert_default().push(&more.as_str());
+        let changed = tool::apply(tool, update);
+        if let Some(text) = tool::terminal_output(update) {
+            tool.output.get_or_insert_default().push(&text.as_str());
+            if !fresh && !changed {
+                out.push(Event::Grow { key: id, part: Part::Output, text });
+                return;
+            }
         }
         let ended = tool.state.is_final();
         if ended && self.denied.contains(&id) {
@@ -299,7 +306,7 @@ impl Acp {
 
     fn stop(&mut self, reason: &str, out: &mut Vec<Event>) -> Fate {
         self.close(out);
-        (self.busy, self.prompted) = (false, false);
+        (self.busy, self.prompted, self.counted) = (false, false, false);
         let remark = match reason {
             "max_tokens" => "The answer was cut off at the token limit",
             "max_turn_requests" => "The agent stopped at its limit of requests",

@@ -7,8 +7,10 @@ use parlor_model::tool::{FileChange, FilePatch, Hunk, Output, Piece, Tool, ToolS
 
 use super::message::attachment;
 
-/// Applies an update.
-pub(crate) fn apply(tool: &mut Tool, update: &Json) {
+/// Applies an update. Returns false when it has nothing that the call shows.
+pub(crate) fn apply(tool: &mut Tool, update: &Json) -> bool {
+    let shown = ["title", "kind", "status", "rawInput", "rawOutput", "content", "locations"];
+    let changed = shown.iter().any(|key| update.get(key).is_some());
     let word = |key: &str| update.field_text(key).filter(|word| !word.is_empty());
     if let Some(name) = name(update) {
         tool.name = name;
@@ -32,6 +34,7 @@ pub(crate) fn apply(tool: &mut Tool, update: &Json) {
         "failed" => ToolState::Failed,
         _ => tool.state,
     };
+    changed
 }
 
 /// The subagent's task under which a call was made.
