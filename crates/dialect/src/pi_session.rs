@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use parlor_model::Key;
+use parlor_model::block::{Block, NoticeKind};
 use parlor_model::event::{Event, Fate, Meta, Reading, TitleRank, Turn};
 use parlor_model::json::{Kind, Reader, Span};
 use parlor_model::line::Line;
@@ -150,8 +151,11 @@ impl Tree {
 
     fn grow(&mut self, line: &Line, entry: &Entry, events: &[Event]) {
         for event in events {
-            if let Event::Put { key, .. } = event {
-                self.blocks.push(key.clone());
+            match event {
+                // The remark about a retry takes the place of an error that an earlier entry holds.
+                Event::Put { block: Block::Notice(notice), .. } if notice.kind == NoticeKind::Retry => {}
+                Event::Put { key, .. } => self.blocks.push(key.clone()),
+                _ => {}
             }
         }
         if let Some(id) = json_text(line, entry.id).filter(|_| entry.parent.is_some()) {
@@ -211,8 +215,17 @@ pub(crate) fn claim(line: &Line) -> Claim {
         // The first version has no ids; nobody else is known to write a bare message.
         Some(b"message") if message => Claim::Maybe,
         Some(
-            b"model_change" | b"thinking_level_change" | b"compaction" | b"branch_summary" | b"custom" | b"context_edit"
-            | b"custom_message" | b"label" | b"session_info" | b"session_init" | b"title_change",
+            b"model_change"
+            | b"thinking_level_change"
+            | b"compaction"
+            | b"branch_summary"
+            | b"custom"
+            | b"context_edit"
+            | b"custom_message"
+            | b"label"
+            | b"session_info"
+            | b"session_init"
+            | b"title_change",
         ) if parent => Claim::Yes,
         Some(b"model_change" | b"thinking_level_change" | b"compaction" | b"title") => Claim::Maybe,
         Some(_) if parent && id => Claim::Maybe,

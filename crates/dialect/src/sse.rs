@@ -24,7 +24,8 @@ impl Sse {
         let bytes = line.bytes();
         let after = |prefix: &[u8]| -> Option<Line> {
             let rest = bytes.strip_prefix(prefix)?;
-            let start = bytes.len() - rest.len() + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let start =
+                bytes.len() - rest.len() + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             Some(line.tail(start))
         };
         if let Some(data) = after(b"data:") {
@@ -40,7 +41,9 @@ impl Sse {
         match bytes.trim_ascii_start().first() {
             Some(b'{') => Sse::Data(line.clone()),
             Some(b':') => Sse::Comment,
-            _ if [&b"event:"[..], b"id:", b"retry:"].iter().any(|field| bytes.starts_with(field)) => Sse::Field,
+            _ if [&b"event:"[..], b"id:", b"retry:"].iter().any(|field| bytes.starts_with(field)) => {
+                Sse::Field
+            }
             _ if bytes.trim_ascii() == b"[DONE]" => Sse::Done,
             _ => Sse::Other,
         }

@@ -24,7 +24,10 @@ pub(crate) fn facts(format: Format, lines: &[&str]) -> Vec<Meta> {
     for line in lines {
         decoder.read(&line_of(line), &mut events);
     }
-    events.into_iter().filter_map(|event| if let Event::Meta { meta } = event { Some(meta) } else { None }).collect()
+    events
+        .into_iter()
+        .filter_map(|event| if let Event::Meta { meta } = event { Some(meta) } else { None })
+        .collect()
 }
 
 /// The fate of each line.
@@ -43,7 +46,12 @@ fn word(event: &Event) -> String {
         Event::Put { key, block, .. } => match block {
             Block::Prompt(prompt) => format!("{key} prompt {}", prompt.text),
             Block::Reply(reply) => {
-                format!("{key} reply{}{} {}", mark(reply.streaming, "…"), mark(reply.interrupted, "!"), reply.text)
+                format!(
+                    "{key} reply{}{} {}",
+                    mark(reply.streaming, "…"),
+                    mark(reply.interrupted, "!"),
+                    reply.text
+                )
             }
             Block::Thought(thought) => {
                 let hidden = mark(thought.redacted, "#");

@@ -1,4 +1,5 @@
 //! What real agents said over ACP, and what a client said to them.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 

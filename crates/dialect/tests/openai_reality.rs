@@ -1,4 +1,5 @@
 //! Recorded streams of OpenAI-compatible servers and of the Responses API.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 
@@ -9,8 +10,12 @@ use parlor_model::block::Block;
 fn check(format: Format, chosen: impl Fn(&str) -> bool, allowed: &[&str]) {
     let mut fates = Fates::new();
     let (mut read_files, mut said, mut shortened) = (0, 0, 0);
-    for path in [files("recordings/openai-compatible"), files("corpus/openai_sse"), files("corpus/openai_responses_sse")]
-        .concat()
+    for path in [
+        files("recordings/openai-compatible"),
+        files("corpus/openai_sse"),
+        files("corpus/openai_responses_sse"),
+    ]
+    .concat()
     {
         let name = path.to_string_lossy().into_owned();
         if !chosen(&name) {
@@ -50,14 +55,19 @@ fn check(format: Format, chosen: impl Fn(&str) -> bool, allowed: &[&str]) {
 
 #[test]
 fn every_chat_completion_is_read_to_the_last_line() {
-    let is_chat = |name: &str| name.contains("/openai_sse/") || name.contains("-chat-") && !name.ends_with(".headers")
-        || name.contains("tool-required") || name.contains("bad-messages");
+    let is_chat = |name: &str| {
+        name.contains("/openai_sse/")
+            || name.contains("-chat-") && !name.ends_with(".headers")
+            || name.contains("tool-required")
+            || name.contains("bad-messages")
+    };
     // One recording ends with the status line of the HTTP answer.
     check(Format::OpenaiChat, is_chat, &["unknown text"]);
 }
 
 #[test]
 fn every_response_is_read_to_the_last_line() {
-    let is_response = |name: &str| name.contains("/openai_responses_sse/") || name.contains("smollm2-responses");
+    let is_response =
+        |name: &str| name.contains("/openai_responses_sse/") || name.contains("smollm2-responses");
     check(Format::OpenaiResponses, is_response, &[]);
 }

@@ -1,4 +1,5 @@
 //! Pi's recorded streams and session files, and session files found in the wild.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 
@@ -57,10 +58,34 @@ fn every_stream_is_read_to_the_last_line() {
             };
             // Fixtures written by hand leave deltas out; what the program itself wrote does not, but for the empty
             // lines that it takes off the end of a summarised thought.
-            assert!(whole == text.trim_end() || whole == *text || name.contains("takopi"), "{name} {key} {part}");
+            assert!(
+                whole == text.trim_end() || whole == *text || name.contains("takopi"),
+                "{name} {key} {part}"
+            );
         }
     }
     check(&fates);
+}
+
+#[test]
+fn every_command_that_went_in_is_protocol() {
+    let mut commands = 0;
+    for path in files("recordings").iter().filter(|path| path.to_string_lossy().contains("/recordings/pi")) {
+        if !path.to_string_lossy().ends_with(".stdin.jsonl") {
+            continue;
+        }
+        // Recordings keep each line with the time it was sent at; one of them is no command on purpose.
+        let sent = lines(path).into_iter().filter_map(|line| {
+            let value: serde_json::Value = serde_json::from_slice(line.bytes()).unwrap();
+            let known = value["line"].is_object() && value["line"]["type"] != "no_such_command";
+            known.then(|| parlor_model::line::Line::new(value["line"].to_string().into()))
+        });
+        let mut fates = Fates::new();
+        read(Format::PiEvents, &sent.collect::<Vec<_>>(), &mut fates);
+        assert!(fates.keys().all(|fate| fate == "hidden protocol"), "{path:?} {fates:?}");
+        commands += fates.values().sum::<usize>();
+    }
+    println!("{commands} commands");
 }
 
 #[test]
@@ -77,8 +102,12 @@ fn a_stream_and_its_session_file_tell_the_same() {
         let mut file = read(Format::PiSession, &lines(session.as_ref()), &mut fates).view();
         compared += 1;
         // A process that was killed has streamed more of its last block than it has written down.
-        let last = stream_lines.last().map(|line| String::from_utf8_lossy(line.bytes()).into_owned()).unwrap_or_default();
-        if !["agent_end", "agent_settled", "auto_retry_end", "response"].iter().any(|end| last.contains(end)) {
+        let last = stream_lines
+            .last()
+            .map(|line| String::from_utf8_lossy(line.bytes()).into_owned())
+            .unwrap_or_default();
+        if !["agent_end", "agent_settled", "auto_retry_end", "response"].iter().any(|end| last.contains(end))
+        {
             killed += 1;
             let cut = stream.pop().unwrap_or_default();
             let key = cut.split(": ").next().unwrap_or_default();
@@ -104,13 +133,17 @@ fn own_session(name: &str, stream: &[parlor_model::line::Line]) -> Option<String
     let stem = name.strip_suffix(".jsonl")?;
     let found = ["session", "session1", "session2"].map(|kind| format!("{stem}.{kind}.jsonl"));
     let mut found = found.into_iter().filter(|file| std::path::Path::new(file).exists());
-    let header = stream.first().map(|line| String::from_utf8_lossy(line.bytes()).into_owned()).unwrap_or_default();
+    let header =
+        stream.first().map(|line| String::from_utf8_lossy(line.bytes()).into_owned()).unwrap_or_default();
     if !header.contains("\"session\"") {
         return found.next();
     }
-    let id = |text: &str| text.split("\"id\":\"").nth(1).map(|rest| rest.split('"').next().unwrap_or_default().to_owned());
+    let id = |text: &str| {
+        text.split("\"id\":\"").nth(1).map(|rest| rest.split('"').next().unwrap_or_default().to_owned())
+    };
     found.find(|file| {
-        let first = lines(file.as_ref()).first().map(|line| String::from_utf8_lossy(line.bytes()).into_owned());
+        let first =
+            lines(file.as_ref()).first().map(|line| String::from_utf8_lossy(line.bytes()).into_owned());
         first.and_then(|first| id(&first)) == id(&header)
     })
 }

@@ -13,7 +13,8 @@ fn conversations() -> Vec<(Format, Vec<Value>)> {
     let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "edit", "content": [{"type": "text",
         "text": "ok"}, {"type": "image", "data": "aa", "mimeType": "image/png"}], "isError": true,
         "details": {"diff": " 1 a\n-2 b\n+2 c", "truncation": {"truncated": true}}, "timestamp": 6});
-    let shell = json!({"role": "bashExecution", "command": "ls", "output": "o", "exitCode": 1, "timestamp": 7});
+    let shell =
+        json!({"role": "bashExecution", "command": "ls", "output": "o", "exitCode": 1, "timestamp": 7});
     vec![
         (
             Format::PiSession,
@@ -100,8 +101,16 @@ fn conversations() -> Vec<(Format, Vec<Value>)> {
 
 /// Every variant of a value in which one place holds something else, or is gone.
 fn variants(value: &Value) -> Vec<Value> {
-    let mut found =
-        vec![json!(null), json!(-1), json!(1e300), json!("\u{e9}\u{d7ff}"), json!([]), json!({}), json!([[1, "x"], {}]), json!(true)];
+    let mut found = vec![
+        json!(null),
+        json!(-1),
+        json!(1e300),
+        json!("\u{e9}\u{d7ff}"),
+        json!([]),
+        json!({}),
+        json!([[1, "x"], {}]),
+        json!(true),
+    ];
     match value {
         Value::Object(fields) => {
             for (key, field) in fields {
@@ -159,7 +168,11 @@ fn a_cut_line_is_damaged_or_text_and_says_nothing() {
                     let cut = format!("{prefix}{}", &text[..end]);
                     let mut events = Vec::new();
                     let reading = Decoder::new(format).read(&Line::new(Bytes::from(cut)), &mut events);
-                    assert!(matches!(reading.fate, Fate::Damaged(_) | Fate::Unknown(_)), "{format:?} {}", &text[..end]);
+                    assert!(
+                        matches!(reading.fate, Fate::Damaged(_) | Fate::Unknown(_)),
+                        "{format:?} {}",
+                        &text[..end]
+                    );
                     assert!(events.is_empty(), "{format:?} {}", &text[..end]);
                 }
             }

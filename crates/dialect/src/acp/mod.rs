@@ -80,7 +80,14 @@ impl Dialect for Acp {
 }
 
 impl Acp {
-    fn call(&mut self, line: &Line, method: &str, id: Option<Key>, message: &Message, out: &mut Vec<Event>) -> Fate {
+    fn call(
+        &mut self,
+        line: &Line,
+        method: &str,
+        id: Option<Key>,
+        message: &Message,
+        out: &mut Vec<Event>,
+    ) -> Fate {
         let params = || message.params.map(|span| line.json(span)).unwrap_or_default();
         match method {
             "session/update" => match &message.update {
@@ -131,7 +138,9 @@ impl Acp {
         let version = result.get("agentInfo").and_then(|agent| agent.field_text("version"));
         let version = version.map(|version| Meta::Version { version: version.as_str().into() });
         out.extend(id.into_iter().chain(version).map(|meta| Event::Meta { meta }));
-        if let Some(name) = model.map(|model| Key::from(model.as_str())).filter(|name| Some(name) != self.model.as_ref()) {
+        if let Some(name) =
+            model.map(|model| Key::from(model.as_str())).filter(|name| Some(name) != self.model.as_ref())
+        {
             self.model = Some(name.clone());
             out.push(Event::Meta { meta: Meta::Model { name } });
         }
@@ -263,8 +272,10 @@ impl Acp {
         self.start(out);
         self.tool(key.clone(), &call, out);
         let options = params.get("options").unwrap_or_default().items();
-        let refuses = |option: &&Json| option.field_text("kind").is_some_and(|kind| kind.starts_with("reject"));
-        let refusals = options.iter().filter(refuses).filter_map(|option| option.field_text("optionId")).collect();
+        let refuses =
+            |option: &&Json| option.field_text("kind").is_some_and(|kind| kind.starts_with("reject"));
+        let refusals =
+            options.iter().filter(refuses).filter_map(|option| option.field_text("optionId")).collect();
         let name = |option: &Json| option.field_text("name").or_else(|| option.field_text("optionId"));
         let options = options.iter().filter_map(name).collect();
         let ask = Ask { id: id.clone(), reason: call.field_text("title"), options };
@@ -396,7 +407,10 @@ pub(crate) fn claim(line: &Line) -> Claim {
         }
         b"params" if reader.kind() == Kind::Object => {
             reader.object(|reader, key| {
-                own |= matches!(key, b"update" | b"clientCapabilities" | b"prompt" | b"mcpServers" | b"toolCall");
+                own |= matches!(
+                    key,
+                    b"update" | b"clientCapabilities" | b"prompt" | b"mcpServers" | b"toolCall"
+                );
                 reader.skip();
             });
         }
@@ -404,11 +418,13 @@ pub(crate) fn claim(line: &Line) -> Claim {
     });
     match method.map(|span| line.word(span)) {
         _ if !rpc => Claim::No,
-        Some(b"session/update" | b"session/prompt" | b"session/new" | b"session/load" | b"session/request_permission")
-            if own =>
-        {
-            Claim::Yes
-        }
+        Some(
+            b"session/update"
+            | b"session/prompt"
+            | b"session/new"
+            | b"session/load"
+            | b"session/request_permission",
+        ) if own => Claim::Yes,
         Some(b"initialize") if own => Claim::Maybe,
         Some(b"session/cancel" | b"session/set_mode" | b"session/set_model") => Claim::Yes,
         None if own => Claim::Yes,

@@ -17,7 +17,9 @@ fn told(lines: &[String]) -> Vec<String> {
 
 #[test]
 fn chunks_that_follow_each_other_are_one_message_until_something_else_comes() {
-    let call = update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read","status":"pending","locations":[{"path":"/x"}]}"#);
+    let call = update(
+        r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"read","status":"pending","locations":[{"path":"/x"}]}"#,
+    );
     assert_eq!(
         told(&[
             chunk("agent_thought_chunk", "hm"),
@@ -29,9 +31,19 @@ fn chunks_that_follow_each_other_are_one_message_until_something_else_comes() {
             r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#.into(),
         ]),
         [
-            "start", "message-1 thought… ", "message-1 + hm", "message-1 thought hm", "message-2 reply… ",
-            "message-2 + a", "message-2 + b", "message-2 reply ab", r#"c tool read {"path":"/x"} Pending"#,
-            "message-3 reply… ", "message-3 + c", "message-3 reply c", "done"
+            "start",
+            "message-1 thought… ",
+            "message-1 + hm",
+            "message-1 thought hm",
+            "message-2 reply… ",
+            "message-2 + a",
+            "message-2 + b",
+            "message-2 reply ab",
+            r#"c tool read {"path":"/x"} Pending"#,
+            "message-3 reply… ",
+            "message-3 + c",
+            "message-3 reply c",
+            "done"
         ]
     );
 }
@@ -39,9 +51,15 @@ fn chunks_that_follow_each_other_are_one_message_until_something_else_comes() {
 #[test]
 fn updates_replace_what_they_name_and_leave_the_rest() {
     let lines = [
-        update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"edit","rawInput":{"path":"p"}}"#),
-        update(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"in_progress","rawInput":null,"content":[{"type":"content","content":{"type":"text","text":"one"}}]}"#),
-        update(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed","content":[{"type":"content","content":{"type":"text","text":"two"}}]}"#),
+        update(
+            r#"{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","kind":"edit","rawInput":{"path":"p"}}"#,
+        ),
+        update(
+            r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"in_progress","rawInput":null,"content":[{"type":"content","content":{"type":"text","text":"one"}}]}"#,
+        ),
+        update(
+            r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed","content":[{"type":"content","content":{"type":"text","text":"two"}}]}"#,
+        ),
     ];
     let told = told(&lines);
     assert_eq!(told[2], r#"c tool edit {"path":"p"} Running"#);
@@ -105,9 +123,15 @@ fn a_plan_is_a_tool_call_that_each_update_replaces() {
 #[test]
 fn terminal_output_that_comes_in_pieces_grows() {
     let lines = [
-        update(r#"{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","rawInput":{"command":"x"}}"#),
-        update(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"data":"one "}}}"#),
-        update(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","_meta":{"terminal_output_delta":{"data":"two"},"terminal_exit":{"exit_code":0}}}"#),
+        update(
+            r#"{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","rawInput":{"command":"x"}}"#,
+        ),
+        update(
+            r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"data":"one "}}}"#,
+        ),
+        update(
+            r#"{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","_meta":{"terminal_output_delta":{"data":"two"},"terminal_exit":{"exit_code":0}}}"#,
+        ),
     ];
     let told = told(&lines);
     assert_eq!(told[2], "c + one ");

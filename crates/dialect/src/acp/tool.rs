@@ -121,14 +121,20 @@ fn diff(item: &Json) -> Option<FilePatch> {
     };
     let (old, new) = (old.as_str(), new.as_str());
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let shared = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(old, new)| old == new).count();
+    let shared =
+        |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(old, new)| old == new).count();
     let head = shared(&mut old.iter().zip(&new));
     let room = old.len().min(new.len()) - head;
     let tail = shared(&mut old.iter().rev().zip(new.iter().rev())).min(room);
-    let context = |lines: &[&str]| -> Vec<Text> { lines.iter().map(|line| format!(" {line}").into()).collect() };
+    let context =
+        |lines: &[&str]| -> Vec<Text> { lines.iter().map(|line| format!(" {line}").into()).collect() };
     let mut lines = context(&old[head.saturating_sub(3)..head]);
     lines.extend(old[head..old.len() - tail].iter().map(|line| format!("-{line}").into()));
     lines.extend(new[head..new.len() - tail].iter().map(|line| format!("+{line}").into()));
     lines.extend(context(&old[old.len() - tail..(old.len() - tail + 3).min(old.len())]));
-    Some(FilePatch { path, change: FileChange::Update, hunks: vec![Hunk { old_start: 0, new_start: 0, lines }] })
+    Some(FilePatch {
+        path,
+        change: FileChange::Update,
+        hunks: vec![Hunk { old_start: 0, new_start: 0, lines }],
+    })
 }

@@ -80,7 +80,10 @@ impl OpenaiChat {
         }
         let said = out.get(events..).unwrap_or_default();
         let visible = |event: &Event| {
-            matches!(event, Event::Put { .. } | Event::Grow { .. } | Event::Turn { turn: Turn::Failed { .. } })
+            matches!(
+                event,
+                Event::Put { .. } | Event::Grow { .. } | Event::Turn { turn: Turn::Failed { .. } }
+            )
         };
         let fate = if said.iter().any(visible) {
             Fate::Shown

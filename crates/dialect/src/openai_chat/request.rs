@@ -60,7 +60,8 @@ impl Request {
                 if !text.is_empty() {
                     out.push(Event::put(key.clone(), Block::Reply(Reply { text, ..Reply::default() })));
                 }
-                for (index, call) in message.get("tool_calls").unwrap_or_default().items().iter().enumerate() {
+                for (index, call) in message.get("tool_calls").unwrap_or_default().items().iter().enumerate()
+                {
                     let function = call.get("function").unwrap_or_default();
                     let name = function.field_text("name").unwrap_or_default();
                     let input = match function.get("arguments") {
@@ -72,7 +73,10 @@ impl Request {
                     };
                     let id = call.field_text("id").filter(|id| !id.is_empty());
                     let key = id.map_or_else(|| format!("{key}/{index}").into(), |id| Key::from(id.as_str()));
-                    out.push(Event::put(key, Block::Tool(Box::new(Tool::call(Key::from(name.as_str()), input)))));
+                    out.push(Event::put(
+                        key,
+                        Block::Tool(Box::new(Tool::call(Key::from(name.as_str()), input))),
+                    ));
                 }
             }
             _ => {}
@@ -85,7 +89,10 @@ fn text(content: Json) -> Text {
     if let Some(text) = content.text() {
         return text;
     }
-    let parts: Vec<String> =
-        content.items().iter().filter_map(|part| Some(part.field_text("text")?.as_str().into_owned())).collect();
+    let parts: Vec<String> = content
+        .items()
+        .iter()
+        .filter_map(|part| Some(part.field_text("text")?.as_str().into_owned()))
+        .collect();
     parts.join("\n").into()
 }

@@ -48,8 +48,14 @@ fn reasoning_is_taken_once_under_any_name() {
         assert_eq!(
             told,
             [
-                "start", "a/0/0 thought… ", "a/0/0 + hm", "a/0/0 thought hm", "a/0/1 reply… ", "a/0/1 + so",
-                "a/0/1 reply so", "done"
+                "start",
+                "a/0/0 thought… ",
+                "a/0/0 + hm",
+                "a/0/0 thought hm",
+                "a/0/1 reply… ",
+                "a/0/1 + so",
+                "a/0/1 reply so",
+                "done"
             ],
             "{thought}"
         );
@@ -59,7 +65,9 @@ fn reasoning_is_taken_once_under_any_name() {
 #[test]
 fn calls_are_told_apart_by_index_id_and_completeness() {
     let call = |index: &str, id: &str, name: &str, arguments: &str| {
-        format!(r#"{{"tool_calls":[{{{index}"id":{id},"function":{{"name":{name},"arguments":{arguments}}}}}]}}"#)
+        format!(
+            r#"{{"tool_calls":[{{{index}"id":{id},"function":{{"name":{name},"arguments":{arguments}}}}}]}}"#
+        )
     };
     let table: [(&str, Vec<String>, Vec<&str>); 8] = [
         (
@@ -88,27 +96,47 @@ fn calls_are_told_apart_by_index_id_and_completeness() {
         ),
         (
             "the same index with a new id and a name",
-            vec![call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{}""#), call(r#""index":0,"#, "\"d\"", "\"f\"", r#""{}""#)],
+            vec![
+                call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{}""#),
+                call(r#""index":0,"#, "\"d\"", "\"f\"", r#""{}""#),
+            ],
             vec!["c tool f {} Pending", "d tool f {} Pending"],
         ),
         (
             "a gateway that makes up ids for fragments",
-            vec![call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{""#), call(r#""index":0,"#, "\"z\"", "null", r#""}""#)],
+            vec![
+                call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{""#),
+                call(r#""index":0,"#, "\"z\"", "null", r#""}""#),
+            ],
             vec!["c tool f {} Pending"],
         ),
         (
             "a name that is repeated with each fragment",
-            vec![call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{""#), call(r#""index":0,"#, "\"c\"", "\"f\"", r#""}""#)],
+            vec![
+                call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{""#),
+                call(r#""index":0,"#, "\"c\"", "\"f\"", r#""}""#),
+            ],
             vec!["c tool f {} Pending"],
         ),
-        ("arguments that are an object", vec![call("", "\"c\"", "\"f\"", r#"{"x":1}"#)], vec![r#"c tool f {"x":1} Pending"#]),
-        ("no arguments at all", vec![call("", "null", "\"f\"", "\"\"")], vec!["a/0/call-0 tool f {} Pending"]),
+        (
+            "arguments that are an object",
+            vec![call("", "\"c\"", "\"f\"", r#"{"x":1}"#)],
+            vec![r#"c tool f {"x":1} Pending"#],
+        ),
+        (
+            "no arguments at all",
+            vec![call("", "null", "\"f\"", "\"\"")],
+            vec!["a/0/call-0 tool f {} Pending"],
+        ),
     ];
     for (quirk, deltas, expected) in table {
         assert_eq!(calls(&deltas.iter().map(String::as_str).collect::<Vec<_>>()), expected, "{quirk}");
     }
     assert_eq!(
-        calls(&[r#"{"function_call":{"name":"f","arguments":""}}"#, r#"{"function_call":{"arguments":"{}"}}"#]),
+        calls(&[
+            r#"{"function_call":{"name":"f","arguments":""}}"#,
+            r#"{"function_call":{"arguments":"{}"}}"#
+        ]),
         ["a/0/call-0 tool f {} Pending"]
     );
 }
@@ -134,7 +162,10 @@ fn a_turn_ends_once_however_often_it_is_said() {
     let told = tell(OpenaiChat, &lines.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(told.iter().filter(|line| *line == "done").count(), 1);
     let cut = tell(OpenaiChat, &[&delta(r#"{"content":"x"}"#, "\"length\"")]);
-    assert_eq!(cut[cut.len() - 2..], ["a/stop notice warning The answer was cut off at the token limit", "done"]);
+    assert_eq!(
+        cut[cut.len() - 2..],
+        ["a/stop notice warning The answer was cut off at the token limit", "done"]
+    );
 }
 
 #[test]
@@ -155,7 +186,8 @@ fn errors_end_the_turn_in_every_form() {
 #[test]
 fn cached_tokens_are_taken_out_of_the_input_and_the_last_count_wins() {
     let usage = r#"data: {"id":"a","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}"#;
-    let groq = r#"data: {"id":"a","choices":[],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":1}}}"#;
+    let groq =
+        r#"data: {"id":"a","choices":[],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":1}}}"#;
     assert_eq!(tell(OpenaiChat, &[usage, groq]), ["start", "a usage 6+4+2", "a usage 3+0+1"]);
     assert_eq!(fates(OpenaiChat, &[usage]), [Fate::Hidden(Rule::Usage)]);
 }
@@ -168,7 +200,8 @@ fn a_whole_answer_reads_like_a_streamed_one() {
 
 #[test]
 fn requests_say_only_what_is_new() {
-    let first = r#"{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"one"}]}"#;
+    let first =
+        r#"{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"one"}]}"#;
     let answer = delta(r#"{"content":"x"}"#, "\"stop\"");
     let second = r#"{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"one"},{"role":"assistant","content":"x"},{"role":"user","content":[{"type":"text","text":"two"}]}]}"#;
     let told = tell(OpenaiChat, &[first, &answer, "data: [DONE]", second, second]);

@@ -76,7 +76,9 @@ impl Message {
             b"role" => self.role = reader.text(),
             b"timestamp" => {
                 let span = reader.raw();
-                self.at = std::str::from_utf8(line.word(span)).ok().and_then(|raw| Time::parse(raw.trim_matches('"')));
+                self.at = std::str::from_utf8(line.word(span))
+                    .ok()
+                    .and_then(|raw| Time::parse(raw.trim_matches('"')));
                 self.stamp = Some(span);
             }
             b"content" if reader.kind() == Kind::String => self.plain = reader.text(),
@@ -214,7 +216,8 @@ impl Item {
             b"mimeType" => item.media_type = reader.text(),
             _ => {}
         });
-        item.raw = Span { start: start.min(line.bytes().len()), end: reader.position().min(line.bytes().len()) };
+        item.raw =
+            Span { start: start.min(line.bytes().len()), end: reader.position().min(line.bytes().len()) };
         // Only text parts carry text: a picture's caption or a signature is no speech.
         if item.kind.is_some_and(|kind| line.word(kind) != b"text") {
             item.text = None;

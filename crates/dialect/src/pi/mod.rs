@@ -57,3 +57,6 @@ impl Header {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,7 +198,8 @@ impl Talk {
             Stop::Aborted => Some(Turn::Interrupted { reason: "aborted".into() }),
             Stop::Error => {
                 // The notice is Pi's own block, so that a retry can still change what it says.
-                let text = message.error.map_or_else(|| "The model gave an error".into(), |span| line.text(span));
+                let text =
+                    message.error.map_or_else(|| "The model gave an error".into(), |span| line.text(span));
                 let notice = Notice { kind: NoticeKind::Error, text: text.clone() };
                 let name: Key = format!("{key}/error").into();
                 out.push(Event::notice(name.clone(), notice));
@@ -221,11 +222,19 @@ impl Talk {
     fn say_item(&mut self, place: &Place<'_>, item: &Item, opened: &Opened, out: &mut Vec<Event>) {
         let Place { line, key, index, .. } = *place;
         let name = || opened.get(&index).cloned().unwrap_or_else(|| format!("{key}/{index}").into());
-        let put = |name: Key, block: Block| Event::Put { key: name, under: None, message: Some(key.clone()), block };
+        let put = |name: Key, block: Block| Event::Put {
+            key: name,
+            under: None,
+            message: Some(key.clone()),
+            block,
+        };
         match item.kind.map(|kind| line.word(kind)) {
             Some(b"text") | None if item.text.is_some_and(|text| text.start < text.end) => {
                 let text = item.text.map(|span| line.text(span)).unwrap_or_default();
-                out.push(put(name(), Block::Reply(Reply { text, streaming: false, interrupted: place.last })));
+                out.push(put(
+                    name(),
+                    Block::Reply(Reply { text, streaming: false, interrupted: place.last }),
+                ));
             }
             Some(b"text") | None => {}
             Some(b"thinking") => {
@@ -238,7 +247,8 @@ impl Talk {
                 let id = json_text(line, item.id).unwrap_or_else(name);
                 if let Some(key) = opened.get(&index).filter(|key| **key != id && !self.knows(&id)) {
                     // It was streamed before its id was known: the id now names that block.
-                    let call = Call { key: key.clone(), message: Some(place.key.clone()), path: None, uses: 1 };
+                    let call =
+                        Call { key: key.clone(), message: Some(place.key.clone()), path: None, uses: 1 };
                     self.calls.insert(id.clone(), call);
                 }
                 // Pi does not run the calls of a message that was cut off.

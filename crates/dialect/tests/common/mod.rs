@@ -1,6 +1,6 @@
 //! What the tests against real files share: finding the files, reading them, and a fold that is just enough to compare
 //! what a reader would see.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ pub(crate) struct Seen {
     pub(crate) blocks: Vec<(String, Block)>,
     index: HashMap<String, usize>,
     /// Text that grew under each key and part.
-    pub(crate) grown: HashMap<(String, &'static str), String>,
+    pub(crate) grown: BTreeMap<(String, &'static str), String>,
     pub(crate) overtaken: Vec<bool>,
     pub(crate) usage: HashMap<String, u64>,
 }
@@ -124,7 +124,9 @@ impl Seen {
                         tool.state = *state;
                         tool.output = Some(output.clone());
                     }
-                    (Block::Tool(tool), End::Interrupted) => tool.state = parlor_model::tool::ToolState::Interrupted,
+                    (Block::Tool(tool), End::Interrupted) => {
+                        tool.state = parlor_model::tool::ToolState::Interrupted
+                    }
                     _ => {}
                 }
             }
@@ -141,6 +143,9 @@ impl Seen {
 
     /// Each block as its key and what it says, streaming marks left out.
     pub(crate) fn view(&self) -> Vec<String> {
-        self.blocks.iter().map(|(key, block)| format!("{key}: {}", serde_json::to_string(block).unwrap())).collect()
+        self.blocks
+            .iter()
+            .map(|(key, block)| format!("{key}: {}", serde_json::to_string(block).unwrap()))
+            .collect()
     }
 }

@@ -1,19 +1,22 @@
 //! `pi --mode json` and `pi --mode rpc`: events, answers, and the commands that went in. Streamed blocks are assembled
 //! by their content index; the complete message has the last word.
 
+mod record;
+
 use std::collections::{HashMap, HashSet};
 
 use parlor_model::Key;
 use parlor_model::block::{Block, Notice, NoticeKind, Reply, Thought};
 use parlor_model::event::{Event, Fate, Meta, Part, Reading, TitleRank, Turn};
-use parlor_model::json::{Json, Kind, Reader, Span};
+use parlor_model::json::{Json, Kind, Reader};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
 use parlor_model::tool::{Output, Tool, ToolState};
 
+use self::record::{Record, Step, is_command};
 use crate::decoder::unknown;
-use crate::pi::{Header, Item, Message, Opened, Talk, json_text};
+use crate::pi::{Message, Opened, Talk, json_text};
 use crate::{Claim, Dialect};
 
 /// Reads the old stream, which repeats the whole message with every event, and the new one, which does not.
@@ -32,42 +35,6 @@ pub(crate) struct PiEvents {
 struct Current {
     key: Key,
     opened: Opened,
-}
-
-/// A line's fields, whatever its type.
-#[derive(Debug, Default)]
-struct Record {
-    kind: Option<Span>,
-    header: Header,
-    message: Option<Message>,
-    step: Step,
-    result: Option<Message>,
-    id: Option<Span>,
-    name: Option<Span>,
-    arguments: Option<Span>,
-    will_retry: Option<bool>,
-    aborted: bool,
-    is_error: bool,
-    duration_ms: Option<u64>,
-    error: Option<Span>,
-    queue: Vec<Text>,
-    command: Option<Span>,
-    data: Option<Span>,
-    method: Option<Span>,
-    words: Vec<Text>,
-}
-
-/// One `assistantMessageEvent`.
-#[derive(Debug, Default)]
-struct Step {
-    kind: Option<Span>,
-    index: u64,
-    delta: Option<Span>,
-    content: Option<Span>,
-    id: Option<Span>,
-    name: Option<Span>,
-    call: Option<Item>,
-    partial: Option<Span>,
 }
 
 impl Dialect for PiEvents {
@@ -117,9 +84,11 @@ impl PiEvents {
                 }
                 Fate::Hidden(Rule::Step)
             }
-            "turn_start" | "turn_end" | "compaction_start" | "auto_compaction_start" | "bash_execution_update" => {
-                Fate::Hidden(Rule::Step)
-            }
+            "turn_start"
+            | "turn_end"
+            | "compaction_start"
+            | "auto_compaction_start"
+            | "bash_execution_update" => Fate::Hidden(Rule::Step),
             "auto_retry_start" => match self.talk.retried(out) {
                 true => Fate::Shown,
                 false => self.remark(NoticeKind::Retry, record.error.map(|span| line.text(span)), out),
@@ -188,7 +157,8 @@ impl PiEvents {
             b"thinking_delta" => self.grow(line, step, Part::Thought, out),
             b"toolcall_delta" => self.grow(line, step, Part::Input, out),
             b"text_end" | b"thinking_end" => {
-                let Some(text) = step.content.map(|span| line.text(span)).filter(|text| !text.is_empty()) else {
+                let Some(text) = step.content.map(|span| line.text(span)).filter(|text| !text.is_empty())
+                else {
                     return Fate::Hidden(Rule::Step);
                 };
                 let block = match kind {
@@ -249,7 +219,12 @@ impl PiEvents {
             (Some(id), Some(_)) if self.talk.knows(&id) => self.talk.put_call(&id, Some(&message), tool, out),
             (_, _) => {
                 let key = self.current().name(step.index);
-                out.push(Event::Put { key, under: None, message: Some(message), block: Block::Tool(Box::new(tool)) });
+                out.push(Event::Put {
+                    key,
+                    under: None,
+                    message: Some(message),
+                    block: Block::Tool(Box::new(tool)),
+                });
             }
         }
     }
@@ -367,85 +342,6 @@ impl Current {
     }
 }
 
-impl Step {
-    fn read(reader: &mut Reader<'_>, line: &Line) -> Step {
-        let mut step = Step::default();
-        reader.object(|reader, key| match key {
-            b"type" => step.kind = reader.text(),
-            b"contentIndex" => step.index = reader.number().map_or(0, |index| index as u64),
-            b"delta" => step.delta = reader.text(),
-            b"content" => step.content = reader.text(),
-            b"id" => step.id = reader.text(),
-            b"toolName" => step.name = reader.text(),
-            b"toolCall" => step.call = Some(Item::read(reader, line)),
-            b"partial" => step.partial = Some(reader.raw()),
-            _ => {}
-        });
-        step
-    }
-
-    /// The id and name of a call that begins: of its own, or, in older versions, in the message so far.
-    fn started(&self, line: &Line) -> (Option<Key>, Tool) {
-        let call = |name: Option<Key>| Tool::call(name.unwrap_or_else(|| "tool".into()), Json::default());
-        if self.id.is_some() {
-            return (json_text(line, self.id), call(json_text(line, self.name)));
-        }
-        let content = self.partial.and_then(|span| line.json(span).get("content")).unwrap_or_default();
-        let item = usize::try_from(self.index).ok().and_then(|index| content.items().get(index).cloned());
-        let word = |key: &str| item.as_ref()?.field_text(key).map(|text| Key::from(text.as_str()));
-        (word("id").filter(|id| !id.is_empty()), call(word("name")))
-    }
-}
-
-impl Record {
-    fn field(&mut self, reader: &mut Reader<'_>, key: &[u8], line: &Line) {
-        match key {
-            b"type" => self.kind = reader.text(),
-            b"id" | b"cwd" | b"parentSession" | b"timestamp" => self.header.field(reader, key, line),
-            b"message" if reader.kind() == Kind::Object && self.kind.is_some_and(|kind| line.word(kind) == b"message_update") => {
-                reader.skip();
-            }
-            b"message" if reader.kind() == Kind::Object => self.message = Some(Message::read(reader, line)),
-            b"assistantMessageEvent" => self.step = Step::read(reader, line),
-            b"result" | b"partialResult" if reader.kind() == Kind::Object => {
-                self.result = Some(Message::read(reader, line));
-            }
-            b"toolCallId" => self.id = reader.text(),
-            b"toolName" | b"name" => self.name = reader.text(),
-            b"args" => self.arguments = Some(reader.raw()),
-            b"willRetry" => self.will_retry = reader.bool(),
-            b"aborted" => self.aborted = reader.bool() == Some(true),
-            b"isError" => self.is_error = reader.bool() == Some(true),
-            b"durationMs" => self.duration_ms = reader.number().map(|number| number as u64),
-            b"errorMessage" | b"error" => self.error = reader.text(),
-            b"steering" | b"followUp" => {
-                reader.array(|reader| self.queue.extend(reader.text().map(|span| line.text(span))));
-            }
-            b"command" => self.command = reader.text(),
-            b"data" => self.data = Some(reader.raw()),
-            b"method" => self.method = reader.text(),
-            b"title" | b"message" => self.words.extend(reader.text().map(|span| line.text(span))),
-            b"options" => {
-                reader.array(|reader| self.words.extend(reader.text().map(|span| line.text(span))));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The commands that a client writes to `--mode rpc`, and its answers to extensions.
-fn is_command(kind: &[u8]) -> bool {
-    const COMMANDS: [&[u8]; 36] = [
-        b"prompt", b"steer", b"follow_up", b"abort", b"new_session", b"get_state", b"get_messages", b"set_model",
-        b"cycle_model", b"get_available_models", b"set_thinking_level", b"cycle_thinking_level", b"set_steering_mode",
-        b"set_follow_up_mode", b"compact", b"set_auto_compaction", b"set_auto_retry", b"abort_retry", b"bash",
-        b"abort_bash", b"get_session_stats", b"export_html", b"switch_session", b"fork", b"clone",
-        b"get_fork_messages", b"get_entries", b"get_tree", b"get_last_assistant_text", b"set_session_name",
-        b"get_commands", b"extension_ui_response", b"branch", b"get_branch_messages", b"navigate_tree", b"reload",
-    ];
-    COMMANDS.contains(&kind)
-}
-
 /// How sure this format is that the line is its own.
 pub(crate) fn claim(line: &Line) -> Claim {
     let mut reader = Reader::new(line.bytes());
@@ -469,10 +365,26 @@ pub(crate) fn claim(line: &Line) -> Claim {
     });
     let Some(kind) = kind.map(|kind| line.word(kind)).filter(|_| !foreign) else { return Claim::No };
     match kind {
-        b"agent_start" | b"agent_end" | b"agent_settled" | b"turn_start" | b"turn_end" | b"message_update"
-        | b"message_end" | b"tool_execution_start" | b"tool_execution_update" | b"tool_execution_end" | b"queue_update"
-        | b"auto_retry_start" | b"auto_retry_end" | b"compaction_end" | b"auto_compaction_end" | b"compaction_start"
-        | b"auto_compaction_start" | b"extension_ui_request" | b"extension_error" | b"entry_appended" => Claim::Yes,
+        b"agent_start"
+        | b"agent_end"
+        | b"agent_settled"
+        | b"turn_start"
+        | b"turn_end"
+        | b"message_update"
+        | b"message_end"
+        | b"tool_execution_start"
+        | b"tool_execution_update"
+        | b"tool_execution_end"
+        | b"queue_update"
+        | b"auto_retry_start"
+        | b"auto_retry_end"
+        | b"compaction_end"
+        | b"auto_compaction_end"
+        | b"compaction_start"
+        | b"auto_compaction_start"
+        | b"extension_ui_request"
+        | b"extension_error"
+        | b"entry_appended" => Claim::Yes,
         b"message_start" => Claim::Yes,
         b"response" if command => Claim::Yes,
         b"prompt" | b"steer" | b"follow_up" if text => Claim::Maybe,

@@ -1,17 +1,21 @@
 //! OpenAI's Responses API as a stream of events, or as one whole response. Items are found by their place in the output:
 //! gateways change the ids on the way.
 
-use bytes::Bytes;
+mod item;
+mod record;
+
 use parlor_model::Key;
-use parlor_model::block::{Attachment, Block, Notice, NoticeKind, Reply, Source, Thought, Unknown};
+use parlor_model::block::{Block, Notice, NoticeKind, Reply, Thought, Unknown};
 use parlor_model::event::{Ask, End, Event, Fate, Meta, Part, Reading, Turn};
 use parlor_model::json::{Json, Kind, Reader, Span};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
 use parlor_model::time::Time;
-use parlor_model::tool::{Output, Piece, Tool, ToolState};
+use parlor_model::tool::Tool;
 
+use self::item::{input, name, result};
+use self::record::Record;
 use crate::decoder::{damage, unknown};
 use crate::openai_chat::usage;
 use crate::sse::Sse;
@@ -36,23 +40,6 @@ struct Place {
     key: Key,
 }
 
-/// An event's fields, whatever its type.
-#[derive(Debug, Default)]
-struct Record {
-    kind: Option<Span>,
-    index: Option<u64>,
-    item_id: Option<Span>,
-    part: u64,
-    delta: Option<Span>,
-    pieces: Vec<Span>,
-    text: Option<Span>,
-    item: Option<Span>,
-    response: Option<Span>,
-    error: Option<Span>,
-    message: Option<Span>,
-    object: Option<Span>,
-}
-
 impl Dialect for OpenaiResponses {
     fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
         let data = match Sse::of(line) {
@@ -70,7 +57,8 @@ impl Dialect for OpenaiResponses {
         let events = out.len();
         let (fate, at) = self.record(&data, &record, out);
         let said = out.get(events..).unwrap_or_default();
-        let visible = |event: &Event| matches!(event, Event::Turn { turn: Turn::Failed { .. } } | Event::Put { .. });
+        let visible =
+            |event: &Event| matches!(event, Event::Turn { turn: Turn::Failed { .. } } | Event::Put { .. });
         match fate {
             Fate::Unknown(kind) => Reading { at, ..unknown(&data, &kind) },
             Fate::Hidden(_) if said.iter().any(visible) => Reading::shown(at),
@@ -94,7 +82,8 @@ impl OpenaiResponses {
             }
             b"error" => {
                 let error = record.error.map(|span| line.json(span)).unwrap_or_default();
-                let words = error.field_text("message").or_else(|| record.message.map(|span| line.text(span)));
+                let words =
+                    error.field_text("message").or_else(|| record.message.map(|span| line.text(span)));
                 self.fail(words, out);
                 step
             }
@@ -103,14 +92,19 @@ impl OpenaiResponses {
                 let fate = self.item(record.index, &item, kind.ends_with(b"done"), out);
                 (fate, None)
             }
-            b"response.output_text.delta" | b"response.refusal.delta" => self.grow(line, record, Part::Reply, out),
+            b"response.output_text.delta" | b"response.refusal.delta" => {
+                self.grow(line, record, Part::Reply, out)
+            }
             b"response.reasoning_summary_text.delta" | b"response.reasoning_text.delta" => {
                 self.grow(line, record, Part::Thought, out)
             }
-            b"response.function_call_arguments.delta" | b"response.mcp_call_arguments.delta"
+            b"response.function_call_arguments.delta"
+            | b"response.mcp_call_arguments.delta"
             | b"response.custom_tool_call_input.delta" => self.grow(line, record, Part::Input, out),
             b"response.shell_call_output_content.delta" => self.grow(line, record, Part::Output, out),
-            b"response.output_text.done" | b"response.refusal.done" => self.complete(line, record, Part::Reply, out),
+            b"response.output_text.done" | b"response.refusal.done" => {
+                self.complete(line, record, Part::Reply, out)
+            }
             b"response.reasoning_summary_text.done" | b"response.reasoning_text.done" => {
                 self.complete(line, record, Part::Thought, out)
             }
@@ -147,13 +141,17 @@ impl OpenaiResponses {
     fn end(&mut self, response: &Json, out: &mut Vec<Event>) {
         let key = self.response.clone().unwrap_or_default();
         if let Some(used) = response.get("usage").filter(|used| used.kind() == Kind::Object) {
-            out.extend(usage(&mut Reader::new(used.bytes())).map(|usage| Event::Usage { message: key.clone(), usage }));
+            out.extend(
+                usage(&mut Reader::new(used.bytes()))
+                    .map(|usage| Event::Usage { message: key.clone(), usage }),
+            );
         }
         let status = response.field_text("status").unwrap_or_default();
         match &*status.as_str() {
             "failed" => self.fail(response.get("error").and_then(|error| error.field_text("message")), out),
             "incomplete" => {
-                let reason = response.get("incomplete_details").and_then(|details| details.field_text("reason"));
+                let reason =
+                    response.get("incomplete_details").and_then(|details| details.field_text("reason"));
                 let text = match reason.unwrap_or_default().as_str().as_ref() {
                     "content_filter" => "The answer was stopped by a content filter",
                     _ => "The answer was cut off at the token limit",
@@ -176,7 +174,13 @@ impl OpenaiResponses {
         }
     }
 
-    fn grow(&mut self, line: &Line, record: &Record, part: Part, out: &mut Vec<Event>) -> (Fate, Option<Time>) {
+    fn grow(
+        &mut self,
+        line: &Line,
+        record: &Record,
+        part: Part,
+        out: &mut Vec<Event>,
+    ) -> (Fate, Option<Time>) {
         let mut pieces = record.delta.into_iter().chain(record.pieces.iter().copied()).peekable();
         if pieces.peek().is_none() {
             return (Fate::Hidden(Rule::Step), None);
@@ -188,7 +192,13 @@ impl OpenaiResponses {
         (Fate::Shown, None)
     }
 
-    fn complete(&mut self, line: &Line, record: &Record, part: Part, out: &mut Vec<Event>) -> (Fate, Option<Time>) {
+    fn complete(
+        &mut self,
+        line: &Line,
+        record: &Record,
+        part: Part,
+        out: &mut Vec<Event>,
+    ) -> (Fate, Option<Time>) {
         let Some(text) = record.text.map(|span| line.text(span)).filter(|text| !text.is_empty()) else {
             return (Fate::Hidden(Rule::Step), None);
         };
@@ -218,7 +228,8 @@ impl OpenaiResponses {
         };
         // The item that is being streamed is the last one: searching from the end finds it at once.
         let found = self.items.iter().rposition(same).unwrap_or_else(|| {
-            let unnamed = || format!("{}/{}", self.response.as_deref().unwrap_or("response"), index.unwrap_or(0));
+            let unnamed =
+                || format!("{}/{}", self.response.as_deref().unwrap_or("response"), index.unwrap_or(0));
             let key = if id.is_empty() { unnamed().into() } else { id.clone() };
             self.items.push(Place { index, id: id.clone(), key });
             self.items.len() - 1
@@ -232,7 +243,9 @@ impl OpenaiResponses {
 
     /// An item begins or is complete.
     fn item(&mut self, index: Option<u64>, item: &Json, done: bool, out: &mut Vec<Event>) -> Fate {
-        let word = |key: &str| item.field_text(key).map(|text| Key::from(text.as_str())).filter(|key| !key.is_empty());
+        let word = |key: &str| {
+            item.field_text(key).map(|text| Key::from(text.as_str())).filter(|key| !key.is_empty())
+        };
         let kind = word("type").unwrap_or_default();
         let id = word("id").unwrap_or_default();
         let base = self.place(index, &id).key.clone();
@@ -260,7 +273,9 @@ impl OpenaiResponses {
             "" | "compaction" => Fate::Hidden(Rule::Step),
             kind => {
                 let key = word("call_id").unwrap_or(base);
-                if let Some(place) = self.items.iter_mut().rfind(|place| place.index == index && place.id == id) {
+                if let Some(place) =
+                    self.items.iter_mut().rfind(|place| place.index == index && place.id == id)
+                {
                     place.key = key.clone();
                 }
                 self.tool(kind, key, item, done, out)
@@ -288,7 +303,10 @@ impl OpenaiResponses {
         if kind.ends_with("_output") {
             if done {
                 let (state, output) = result(item);
-                out.push(Event::End { key, end: End::Result { name: None, state, output: Box::new(output) } });
+                out.push(Event::End {
+                    key,
+                    end: End::Result { name: None, state, output: Box::new(output) },
+                });
             }
             return if done { Fate::Shown } else { Fate::Hidden(Rule::Step) };
         }
@@ -309,9 +327,16 @@ impl OpenaiResponses {
                 out.push(Event::Ask { key, ask: Some(ask) });
                 self.waiting = true;
             }
-            "web_search_call" | "file_search_call" | "code_interpreter_call" | "image_generation_call" | "mcp_call" => {
+            "web_search_call"
+            | "file_search_call"
+            | "code_interpreter_call"
+            | "image_generation_call"
+            | "mcp_call" => {
                 let (state, output) = result(item);
-                out.push(Event::End { key, end: End::Result { name: None, state, output: Box::new(output) } });
+                out.push(Event::End {
+                    key,
+                    end: End::Result { name: None, state, output: Box::new(output) },
+                });
             }
             // The rest is for the client to run: the turn goes on with the next response.
             _ => self.waiting = true,
@@ -320,31 +345,10 @@ impl OpenaiResponses {
     }
 }
 
-impl Record {
-    fn field(&mut self, reader: &mut Reader<'_>, key: &[u8]) {
-        match key {
-            b"type" => self.kind = reader.text(),
-            b"output_index" => self.index = reader.number().map(|index| index as u64),
-            b"item_id" => self.item_id = reader.text(),
-            b"content_index" | b"summary_index" => self.part = reader.number().map_or(0, |index| index as u64),
-            b"delta" if reader.kind() == Kind::Object => {
-                reader.object(|reader, _| self.pieces.extend(reader.text()));
-            }
-            b"delta" => self.delta = reader.text(),
-            b"text" | b"refusal" => self.text = reader.text(),
-            b"item" => self.item = Some(reader.raw()),
-            b"response" => self.response = Some(reader.raw()),
-            b"error" => self.error = Some(reader.raw()),
-            b"message" => self.message = reader.text(),
-            b"object" => self.object = reader.text(),
-            _ => {}
-        }
-    }
-}
-
 /// Steps without text of their own: the item that ends has it all.
 fn is_step(kind: &[u8]) -> bool {
-    let parts: [&[u8]; 6] = [b"_call", b"content_part.", b"summary_part.", b"annotation", b"mcp_list_tools", b"audio"];
+    let parts: [&[u8]; 6] =
+        [b"_call", b"content_part.", b"summary_part.", b"annotation", b"mcp_list_tools", b"audio"];
     parts.iter().any(|part| kind.windows(part.len()).any(|window| window == *part))
 }
 
@@ -356,72 +360,13 @@ fn reply(text: Text) -> Block {
     Block::Reply(Reply { text, ..Reply::default() })
 }
 
-fn name(kind: &str, item: &Json) -> Key {
-    let text = |key: &str| item.field_text(key).map(|text| text.as_str().into_owned()).unwrap_or_default();
-    match kind {
-        "mcp_call" | "mcp_approval_request" => format!("mcp__{}__{}", text("server_label"), text("name")).into(),
-        _ => Some(text("name")).filter(|name| !name.is_empty()).map_or_else(|| kind.into(), Key::from),
-    }
-}
-
-/// What a call was given: arguments are JSON in a string, the rest are values of their own.
-fn input(item: &Json) -> Json {
-    if let Some(arguments) = item.get("arguments") {
-        return match arguments.text() {
-            Some(text) if text.is_blank() => Json::new(Bytes::from_static(b"{}")),
-            Some(text) => Json::new(text.as_str().into_owned().into()),
-            None => arguments,
-        };
-    }
-    if let Some(value) = item.get("input").or_else(|| item.get("operation")) {
-        return value;
-    }
-    // A search names what it looks for inside its action; a shell's action is its input.
-    let kind = item.field_text("type").unwrap_or_default();
-    match item.get("action") {
-        Some(action) if kind != "web_search_call" => action,
-        _ => {
-            let kept = ["action", "code", "queries", "prompt"];
-            let fields = kept.iter().filter_map(|key| Some(format!("\"{key}\":{}", item.get(key)?.lossy())));
-            Json::new(format!("{{{}}}", fields.collect::<Vec<_>>().join(",")).into())
-        }
-    }
-}
-
-/// What a call gave back.
-fn result(item: &Json) -> (ToolState, Output) {
-    let text = |key: &str| item.field_text(key).filter(|text| !text.is_empty());
-    let mut output = Output::default();
-    output.parts.extend(text("output").or_else(|| text("error")).map(|text| Piece::Text { text }));
-    for part in [item.get("output"), item.get("outputs")].into_iter().flatten().flat_map(|list| list.items()) {
-        let texts = ["text", "logs", "stdout", "stderr"].iter().filter_map(|key| part.field_text(key));
-        output.parts.extend(texts.filter(|text| !text.is_empty()).map(|text| Piece::Text { text }));
-        let code = part.get("outcome").and_then(|outcome| outcome.get("exit_code")?.number());
-        output.exit_code = code.map(|code| code as i64).or(output.exit_code);
-    }
-    if let Some(result) = text("result") {
-        let is_image = text("type").is_some_and(|kind| kind == "image_generation_call");
-        let source = Source::Base64(result.clone());
-        output.parts.push(match is_image {
-            true => Piece::Attachment { attachment: Attachment { media_type: "image/png".into(), name: None, source } },
-            false => Piece::Text { text: result },
-        });
-    }
-    let files = item.get("results").unwrap_or_default().items();
-    output.files = files.iter().filter_map(|file| file.field_text("filename")).collect();
-    let failed = text("error").is_some() || item.get("error").is_some_and(|error| error.kind() == Kind::Object);
-    let state = match text("status").unwrap_or_default().as_str().as_ref() {
-        "failed" => ToolState::Failed,
-        "incomplete" => ToolState::Interrupted,
-        _ if failed || output.exit_code.is_some_and(|code| code != 0) => ToolState::Failed,
-        _ => ToolState::Done,
-    };
-    (state, output)
-}
-
 /// How sure this format is that the line is its own.
 pub(crate) fn claim(line: &Line) -> Claim {
-    if line.bytes().strip_prefix(b"event:").is_some_and(|name| name.trim_ascii_start().starts_with(b"response.")) {
+    if line
+        .bytes()
+        .strip_prefix(b"event:")
+        .is_some_and(|name| name.trim_ascii_start().starts_with(b"response."))
+    {
         return Claim::Yes;
     }
     let Sse::Data(data) = Sse::of(line) else { return Claim::No };
@@ -432,7 +377,8 @@ pub(crate) fn claim(line: &Line) -> Claim {
         b"timestamp" | b"payload" | b"jsonrpc" => foreign = true,
         _ => {}
     });
-    let is = |span: Option<Span>, test: &dyn Fn(&[u8]) -> bool| span.is_some_and(|span| test(data.word(span)));
+    let is =
+        |span: Option<Span>, test: &dyn Fn(&[u8]) -> bool| span.is_some_and(|span| test(data.word(span)));
     match is(kind, &|kind| kind.starts_with(b"response.")) || is(object, &|object| object == b"response") {
         true if !foreign => Claim::Yes,
         _ => Claim::No,
@@ -440,84 +386,4 @@ pub(crate) fn claim(line: &Line) -> Claim {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::Format::OpenaiResponses as Responses;
-    use crate::telling::tell;
-
-    const CREATED: &str = r#"data: {"type":"response.created","response":{"id":"r","model":"m"}}"#;
-
-    fn item(index: u64, item: &str) -> String {
-        format!(r#"data: {{"type":"response.output_item.done","output_index":{index},"item":{item}}}"#)
-    }
-
-    #[test]
-    fn text_belongs_to_its_place_even_when_ids_change() {
-        let told = tell(
-            Responses,
-            &[
-                "event: response.created",
-                CREATED,
-                r#"data: {"type":"response.output_item.added","output_index":0,"item":{"id":"m1","type":"message"}}"#,
-                r#"data: {"type":"response.output_text.delta","output_index":0,"item_id":"m2","content_index":0,"delta":"x"}"#,
-                &item(0, r#"{"id":"m3","type":"message","content":[{"type":"output_text","text":"x"}]}"#),
-                r#"data: {"type":"response.completed","response":{"id":"r","status":"completed","usage":{"input_tokens":5,"output_tokens":1,"input_tokens_details":{"cached_tokens":2}}}}"#,
-            ],
-        );
-        assert_eq!(told, ["start", "m1/0 + x", "m1/0 reply x", "r usage 3+2+1", "done"]);
-    }
-
-    #[test]
-    fn calls_are_named_by_their_call_id_and_keep_the_turn_open() {
-        let told = tell(
-            Responses,
-            &[
-                CREATED,
-                r#"{"type":"response.output_item.added","output_index":0,"item":{"id":"f1","type":"function_call","call_id":"c","name":"f","arguments":""}}"#,
-                r#"{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"f1","delta":"{}"}"#,
-                &item(0, r#"{"id":"f1","type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#),
-                r#"{"type":"response.completed","response":{"id":"r","status":"completed"}}"#,
-            ],
-        );
-        assert_eq!(told, ["start", "c tool f  Pending", "c + {}", "c tool f {} Pending"]);
-    }
-
-    #[test]
-    fn tools_of_the_server_come_with_their_result() {
-        let told = tell(
-            Responses,
-            &[
-                CREATED,
-                &item(0, r#"{"id":"w","type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}"#),
-                &item(1, r#"{"id":"m","type":"mcp_call","name":"n","server_label":"s","arguments":"{}","error":"bad"}"#),
-                &item(2, r#"{"id":"o","type":"shell_call_output","call_id":"c","output":[{"stdout":"out","outcome":{"exit_code":0}}]}"#),
-                &item(3, r#"{"id":"n","type":"novelty"}"#),
-            ],
-        );
-        assert_eq!(
-            told,
-            [
-                "start",
-                r#"w tool web_search_call {"action":{"type":"search","query":"q"}} Pending"#,
-                "w = Done ",
-                "m tool mcp__s__n {} Pending",
-                "m = Failed bad",
-                "c = Done out",
-                "n unknown novelty",
-            ]
-        );
-    }
-
-    #[test]
-    fn sealed_reasoning_is_a_hidden_thought_and_an_error_is_said_once() {
-        let told = tell(
-            Responses,
-            &[
-                CREATED,
-                &item(0, r#"{"id":"t","type":"reasoning","summary":[],"encrypted_content":"x"}"#),
-                r#"data: {"type":"error","error":{"message":"no"}}"#,
-                r#"data: {"type":"response.failed","response":{"id":"r","status":"failed","error":{"message":"no"}}}"#,
-            ],
-        );
-        assert_eq!(told, ["start", "t/0 thought# ", "failed no"]);
-    }
-}
+mod tests;
