@@ -18,9 +18,14 @@ mod decoder;
 mod format;
 mod legion;
 mod openai_chat;
+mod openai_responses;
+mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
+mod sse;
+#[cfg(test)]
+mod telling;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};
