@@ -7,7 +7,9 @@ use parlor_model::event::{Event, Reading};
 use parlor_model::line::Line;
 
 mod acp;
+mod blocks;
 mod bridge;
+mod calls;
 mod cdev;
 mod claude;
 mod codex;
@@ -23,9 +25,10 @@ mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
-mod sse;
 #[cfg(test)]
+mod sse;
 mod telling;
+mod told;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};

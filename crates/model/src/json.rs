@@ -302,6 +302,8 @@ impl<'a> Reader<'a> {
             }
             at += 2;
         }
+        // A string without an end is a line that was cut: the damage is where the bytes end.
+        self.at = self.bytes.len();
         self.fail();
         Span { start: start.min(self.bytes.len()), end: self.bytes.len() }
     }
