@@ -3,13 +3,8 @@
 use parlor_model::line::Line;
 
 use crate::{
-<<<<<<< HEAD
-    Claim, Dialect, acp, bridge, cdev, claude, codex_app, codex_exec, codex_rollout, legion,
-    openai_chat, pi_events, pi_session,
-=======
-    Claim, Dialect, acp, bridge, cdev, claude_session, claude_stream, codex_app, codex_exec, codex_rollout, legion,
-    openai_chat, openai_responses, pi_events, pi_session,
->>>>>>> 948a3ad645b00b21cd7e52a5e1b381e46f8128a9
+    Claim, Dialect, acp, bridge, cdev, claude, codex_app, codex_exec, codex_rollout, legion, openai_chat,
+    openai_responses, pi_events, pi_session,
 };
 
 /// A format of lines.

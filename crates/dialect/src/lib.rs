@@ -25,9 +25,10 @@ mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
-#[cfg(test)]
 mod sse;
+#[cfg(test)]
 mod telling;
+#[cfg(test)]
 mod told;
 
 pub use decoder::Decoder;
