@@ -1,14 +1,256 @@
-//! The legion profile.
+//! The `legion` profile: messages with metadata, and the map of tool calls as it changes.
+//!
+//! A record gives at most one message per speaker: what the agent said, thought and called is one `assistant` message;
+//! what came back is one `user` message. A `tool_call` message is the new value of one key of the call map.
 
-use serde_json::Value;
+use parlor_model::Key;
+use parlor_model::block::{Author, Notice, Prompt};
+use parlor_model::entry::Entry;
+use parlor_model::time::Time;
+use parlor_model::tool::{Tool, ToolState};
+use serde_json::{Map, Value, json};
 
-use crate::{Projector, Step};
+use crate::watch::News;
+use crate::{Now, Voice, filter};
 
+/// What an assistant message without text says in place of it.
+const NO_TEXT: &str = "Assistant response";
+
+/// The voice of the `legion` profile.
 #[derive(Debug, Default)]
-pub(crate) struct Legion;
+pub(crate) struct Legion {
+    message: Option<Message>,
+    results: Vec<Value>,
+    /// The call under which the results came.
+    results_parent: Option<Key>,
+    /// Changes of the call map, which follow the messages that made them.
+    changes: Vec<Value>,
+}
 
-impl Projector for Legion {
-    fn step(&mut self, _step: &Step<'_>, _out: &mut Vec<Value>) {}
+/// An assistant message that is being put together from the blocks of one record.
+#[derive(Debug, Default)]
+struct Message {
+    id: Option<Key>,
+    parent: Option<Key>,
+    text: String,
+    thoughts: Vec<Value>,
+    calls: Vec<Value>,
+}
 
-    fn finish(&mut self, _out: &mut Vec<Value>) {}
+impl Voice for Legion {
+    fn tell(&mut self, news: News<'_>, now: &Now<'_>, out: &mut Vec<Value>) {
+        match news {
+            News::Prompt(entry, prompt) if !prompt.queued => {
+                self.flush(now, out);
+                out.extend(prompt_message(entry, prompt, now));
+            }
+            News::Reply(entry, reply, _) => {
+                let message = self.message(entry, now, out);
+                if !message.text.is_empty() {
+                    message.text.push('\n');
+                }
+                message.text.push_str(&reply.text.as_str());
+            }
+            News::Thought(entry, thought) => {
+                let thought = json!({"content": thought.text, "timestamp": seconds(entry.at)});
+                self.message(entry, now, out).thoughts.push(thought);
+            }
+            News::Call(entry, tool) => {
+                let call = json!({"id": entry.id, "name": tool.name, "input": tool.input,
+                    "timestamp": seconds(entry.at)});
+                self.message(entry, now, out).calls.push(call);
+                self.changes.push(call_state(entry, tool, "pending"));
+            }
+            News::Moved(entry, tool) => {
+                let status = if tool.state == ToolState::Running { "executing" } else { "pending" };
+                self.changes.push(call_state(entry, tool, status));
+            }
+            News::Result(entry, tool) => {
+                self.flush_message(now, out);
+                if self.results_parent != entry.parent {
+                    self.flush_results(now, out);
+                    self.results_parent = entry.parent.clone();
+                }
+                let content = tool.output.as_ref().map(|output| output.joined()).unwrap_or_default();
+                self.results.push(json!({"tool_use_id": entry.id, "content": content,
+                    "is_error": tool.state != ToolState::Done, "timestamp": seconds(entry.ended.or(now.at))}));
+                self.changes.push(call_state(entry, tool, if tool.state == ToolState::Done { "completed" } else { "error" }));
+            }
+            News::Notice(_, notice) => {
+                self.flush(now, out);
+                if filter::start_up(&notice.kind).is_none() {
+                    out.push(system_message(notice, now));
+                }
+            }
+            News::Started
+            | News::Prompt(..)
+            | News::Opened(_)
+            | News::Delta(..)
+            | News::Unknown(..)
+            | News::Overtaken(_)
+            | News::Ended(_) => {}
+        }
+    }
+
+    fn settle(&mut self, now: &Now<'_>, out: &mut Vec<Value>) {
+        self.flush(now, out);
+    }
+
+    fn finish(&mut self, now: &Now<'_>, out: &mut Vec<Value>) {
+        self.flush(now, out);
+    }
+}
+
+impl Legion {
+    /// The message that a block belongs to; another message or speaker ends the one before.
+    fn message(&mut self, entry: &Entry, now: &Now<'_>, out: &mut Vec<Value>) -> &mut Message {
+        self.flush_results(now, out);
+        let same = |message: &Message| message.id == entry.message && message.parent == entry.parent;
+        if self.message.as_ref().is_some_and(|message| !same(message)) {
+            self.flush_message(now, out);
+        }
+        let (id, parent) = (entry.message.clone(), entry.parent.clone());
+        self.message.get_or_insert_with(|| Message { id, parent, ..Message::default() })
+    }
+
+    fn flush(&mut self, now: &Now<'_>, out: &mut Vec<Value>) {
+        self.flush_message(now, out);
+        self.flush_results(now, out);
+        out.append(&mut self.changes);
+    }
+
+    fn flush_message(&mut self, now: &Now<'_>, out: &mut Vec<Value>) {
+        let Some(message) = self.message.take() else { return };
+        let mut metadata = Map::new();
+        if let Some(model) = &now.session.model {
+            metadata.insert("model".into(), model.as_str().into());
+        }
+        let (thinks, calls) = (!message.thoughts.is_empty(), !message.calls.is_empty());
+        if thinks {
+            let words: Vec<&str> =
+                message.thoughts.iter().filter_map(|thought| thought["content"].as_str()).collect();
+            metadata.insert("thinking_content".into(), words.join("\n").into());
+            metadata.insert("thinking_blocks".into(), message.thoughts.into());
+        }
+        if calls {
+            metadata.insert("tool_uses".into(), message.calls.into());
+        }
+        flags(&mut metadata, [calls, thinks, false]);
+        if let Some(id) = message.id {
+            metadata.insert("message_id".into(), id.as_str().into());
+        }
+        if let Some(parent) = message.parent {
+            metadata.insert("parent_tool_use_id".into(), parent.as_str().into());
+        }
+        let text = if message.text.is_empty() { NO_TEXT.to_owned() } else { message.text };
+        out.push(whole("assistant", text.into(), seconds(now.at), Some(metadata), now));
+    }
+
+    fn flush_results(&mut self, now: &Now<'_>, out: &mut Vec<Value>) {
+        if self.results.is_empty() {
+            return;
+        }
+        let results = std::mem::take(&mut self.results);
+        let content = format!("Tool results: {} results", results.len());
+        let mut metadata = Map::new();
+        metadata.insert("tool_uses".into(), Value::Array(Vec::new()));
+        metadata.insert("tool_results".into(), results.into());
+        flags(&mut metadata, [false, false, true]);
+        if let Some(parent) = &self.results_parent {
+            metadata.insert("parent_tool_use_id".into(), parent.as_str().into());
+        }
+        out.push(whole("user", content.into(), seconds(now.at), Some(metadata), now));
+    }
+}
+
+fn prompt_message(entry: &Entry, prompt: &Prompt, now: &Now<'_>) -> Option<Value> {
+    if filter::caveat(prompt).is_some() {
+        return None;
+    }
+    let metadata = |subtype: &str| {
+        let mut metadata = Map::new();
+        metadata.insert("subtype".into(), subtype.into());
+        if let Some(parent) = &entry.parent {
+            metadata.insert("parent_tool_use_id".into(), parent.as_str().into());
+        }
+        flags(&mut metadata, [false, false, false]);
+        metadata
+    };
+    let (kind, metadata) = match &prompt.author {
+        Author::Person => ("user", None),
+        Author::Peer { name } => {
+            let mut metadata = metadata("agent_message");
+            metadata.insert("from".into(), name.as_str().into());
+            ("user", Some(metadata))
+        }
+        Author::Caller => ("user", Some(metadata("task"))),
+        Author::Machine => ("system", Some(metadata("injected"))),
+    };
+    Some(whole(kind, prompt.text.as_str().into(), iso(entry.at), metadata, now))
+}
+
+/// A remark. The fields that describe a session's start are there, as ever, and empty.
+fn system_message(notice: &Notice, now: &Now<'_>) -> Value {
+    let mut metadata = Map::new();
+    metadata.insert("subtype".into(), filter::subtype(&notice.kind).into());
+    metadata.insert("session_id".into(), json!(now.session.id));
+    for name in ["working_directory", "permissions"] {
+        metadata.insert(name.into(), Value::Null);
+    }
+    metadata.insert("tools".into(), Value::Array(Vec::new()));
+    for name in ["model", "system_prompt"] {
+        metadata.insert(name.into(), Value::Null);
+    }
+    flags(&mut metadata, [false, false, false]);
+    whole("system", notice.text.as_str().into(), iso(now.at), Some(metadata), now)
+}
+
+/// The value of a call in the map of calls.
+fn call_state(entry: &Entry, tool: &Tool, status: &str) -> Value {
+    let ended = tool.state.is_final() && status != "pending";
+    let result = match ended {
+        true => Value::from(tool.output.as_ref().map(|output| output.joined()).unwrap_or_default()),
+        false => Value::Null,
+    };
+    json!({"type": "tool_call", "call": {
+        "id": entry.id,
+        "name": tool.name,
+        "status": status,
+        "input": if tool.input.is_missing() { json!({}) } else { tool.input.value() },
+        "result": result,
+        "isError": status == "error",
+        "timestamp": seconds(entry.at),
+        "resultTimestamp": if ended { seconds(entry.ended) } else { Value::Null },
+    }})
+}
+
+fn flags(metadata: &mut Map<String, Value>, [calls, thinks, results]: [bool; 3]) {
+    metadata.insert("has_tool_uses".into(), calls.into());
+    metadata.insert("has_thinking".into(), thinks.into());
+    metadata.insert("has_tool_results".into(), results.into());
+}
+
+fn whole(kind: &str, content: Value, at: Value, metadata: Option<Map<String, Value>>, now: &Now<'_>) -> Value {
+    let mut message = Map::new();
+    message.insert("type".into(), kind.into());
+    message.insert("content".into(), content);
+    message.insert("timestamp".into(), at);
+    if let Some(metadata) = metadata {
+        message.insert("metadata".into(), metadata.into());
+    }
+    if let Some(id) = &now.session.id {
+        message.insert("session_id".into(), id.as_str().into());
+    }
+    Value::Object(message)
+}
+
+/// Seconds since 1970 with a fraction: how agents' messages are stamped.
+fn seconds(at: Option<Time>) -> Value {
+    at.map_or(Value::Null, |at| at.seconds().into())
+}
+
+/// ISO 8601 with microseconds and an offset: how people's and system messages are stamped.
+fn iso(at: Option<Time>) -> Value {
+    let stamp = at.and_then(Time::stamp).map(|stamp| format!("{stamp:.6}").replace('Z', "+00:00"));
+    stamp.map_or(Value::Null, Value::from)
 }
