@@ -20,7 +20,8 @@ pub(crate) struct DiffLine {
 pub(crate) fn lines(old: &str, new: &str, start: u64) -> Vec<DiffLine> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(old, new)| old == new).count();
+    let tail =
+        old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(old, new)| old == new).count();
     let mut writer = Writer { old: start, new: start, lines: Vec::new() };
     writer.kept(&old[..head]);
     changed(&old[head..old.len() - tail], &new[head..new.len() - tail], &mut writer);
@@ -69,7 +70,8 @@ fn changed(old: &[&str], new: &[&str], writer: &mut Writer) {
             if i < old.len() && j < new.len() && old[i] == new[j] {
                 break;
             }
-            let skips_old = j == new.len() || common[(i + 1).min(old.len()) * width + j] >= common[i * width + j + 1];
+            let skips_old =
+                j == new.len() || common[(i + 1).min(old.len()) * width + j] >= common[i * width + j + 1];
             if i < old.len() && skips_old { i += 1 } else { j += 1 }
         }
         writer.removed(&old[removed..i]);

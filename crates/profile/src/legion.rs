@@ -74,7 +74,11 @@ impl Voice for Legion {
                 let content = tool.output.as_ref().map(|output| output.joined()).unwrap_or_default();
                 self.results.push(json!({"tool_use_id": entry.id, "content": content,
                     "is_error": tool.state != ToolState::Done, "timestamp": seconds(entry.ended.or(now.at))}));
-                self.changes.push(call_state(entry, tool, if tool.state == ToolState::Done { "completed" } else { "error" }));
+                self.changes.push(call_state(
+                    entry,
+                    tool,
+                    if tool.state == ToolState::Done { "completed" } else { "error" },
+                ));
             }
             News::Notice(_, notice) => {
                 self.flush(now, out);
@@ -230,7 +234,13 @@ fn flags(metadata: &mut Map<String, Value>, [calls, thinks, results]: [bool; 3])
     metadata.insert("has_tool_results".into(), results.into());
 }
 
-fn whole(kind: &str, content: Value, at: Value, metadata: Option<Map<String, Value>>, now: &Now<'_>) -> Value {
+fn whole(
+    kind: &str,
+    content: Value,
+    at: Value,
+    metadata: Option<Map<String, Value>>,
+    now: &Now<'_>,
+) -> Value {
     let mut message = Map::new();
     message.insert("type".into(), kind.into());
     message.insert("content".into(), content);
@@ -253,4 +263,204 @@ fn seconds(at: Option<Time>) -> Value {
 fn iso(at: Option<Time>) -> Value {
     let stamp = at.and_then(Time::stamp).map(|stamp| format!("{stamp:.6}").replace('Z', "+00:00"));
     stamp.map_or(Value::Null, Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::testing::*;
+    use parlor_model::block::NoticeKind;
+    use parlor_model::event::{Event, Part, Turn};
+    use std::collections::BTreeMap;
+
+    const AT: f64 = 1_772_600_767.089;
+
+    fn bench() -> Bench {
+        let mut bench = Bench::new(Profile::Legion);
+        bench.session.id = Some("s-1".into());
+        bench.session.model = Some("model-x".into());
+        bench
+    }
+
+    /// The call map after these messages: what a client keeps.
+    fn fold(calls: &mut BTreeMap<String, Value>, messages: &[Value]) {
+        for message in messages.iter().filter(|message| message["type"] == "tool_call") {
+            calls.insert(message["call"]["id"].as_str().unwrap().into(), message["call"].clone());
+        }
+    }
+
+    #[test]
+    fn a_person_s_message_is_plain_and_has_no_metadata() {
+        let expected = json!({"type": "user", "content": "hi", "timestamp": "2026-03-04T05:06:07.089000+00:00",
+            "session_id": "s-1"});
+        assert_eq!(bench().say(&[prompt("p", "hi")]), [expected]);
+    }
+
+    #[test]
+    fn a_reply_has_metadata_with_its_flags() {
+        let expected = json!({"type": "assistant", "content": "hello", "timestamp": AT, "metadata": {
+            "model": "model-x", "has_tool_uses": false, "has_thinking": false, "has_tool_results": false},
+            "session_id": "s-1"});
+        assert_eq!(bench().say(&[reply("m/0", "hello")]), [expected]);
+    }
+
+    #[test]
+    fn calls_stand_in_metadata_under_a_placeholder() {
+        let all = bench().say(&[
+            of_message("m", call("toolu_1", "mcp__legion__send_comm", json!({"to_minion_name": "fred"}))),
+            of_message("m", call("toolu_2", "Read", json!({"file_path": "/x"}))),
+        ]);
+        let message = json!({"type": "assistant", "content": "Assistant response", "timestamp": AT, "metadata": {
+            "model": "model-x",
+            "tool_uses": [
+                {"id": "toolu_1", "name": "mcp__legion__send_comm", "input": {"to_minion_name": "fred"},
+                    "timestamp": AT},
+                {"id": "toolu_2", "name": "Read", "input": {"file_path": "/x"}, "timestamp": AT},
+            ],
+            "has_tool_uses": true, "has_thinking": false, "has_tool_results": false, "message_id": "m"},
+            "session_id": "s-1"});
+        assert_eq!(all[0], message);
+        assert_eq!(types(&all), ["assistant", "tool_call", "tool_call"]);
+    }
+
+    #[test]
+    fn results_stand_in_metadata_under_a_placeholder() {
+        let mut bench = bench();
+        bench.say(&[
+            call("a", "Read", json!({"file_path": "/x"})),
+            call("b", "Read", json!({"file_path": "/y"})),
+        ]);
+        let all = bench.say(&[result("a", ToolState::Done, "x"), result("b", ToolState::Failed, "gone")]);
+        let message = json!({"type": "user", "content": "Tool results: 2 results", "timestamp": AT, "metadata": {
+            "tool_uses": [],
+            "tool_results": [
+                {"tool_use_id": "a", "content": "x", "is_error": false, "timestamp": AT},
+                {"tool_use_id": "b", "content": "gone", "is_error": true, "timestamp": AT},
+            ],
+            "has_tool_uses": false, "has_thinking": false, "has_tool_results": true},
+            "session_id": "s-1"});
+        assert_eq!(all[0], message);
+        assert_eq!(types(&all), ["user", "tool_call", "tool_call"]);
+    }
+
+    #[test]
+    fn thinking_is_told_whole_and_in_blocks() {
+        let all = bench().say(&[thought("m/0", "one"), thought("m/1", "two"), reply("m/2", "done")]);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0]["content"], "done");
+        let metadata = &all[0]["metadata"];
+        assert_eq!(metadata["thinking_content"], "one\ntwo");
+        let blocks = json!([{"content": "one", "timestamp": AT}, {"content": "two", "timestamp": AT}]);
+        assert_eq!(metadata["thinking_blocks"], blocks);
+        assert_eq!((&metadata["has_thinking"], &metadata["has_tool_uses"]), (&json!(true), &json!(false)));
+    }
+
+    #[test]
+    fn system_messages_are_minimal_and_start_up_reports_are_hidden() {
+        let status = |name: &str| NoticeKind::Status { name: name.into() };
+        let all = bench().say(&[
+            notice("a", status("init"), "x"),
+            notice("b", status("client_launched"), "y"),
+            notice("c", status("interrupt"), "z"),
+        ]);
+        let expected = json!({"type": "system", "content": "z", "timestamp": "2026-03-04T05:06:07.089000+00:00",
+            "metadata": {"subtype": "interrupt", "session_id": "s-1", "working_directory": null, "permissions": null,
+                "tools": [], "model": null, "system_prompt": null, "has_tool_uses": false, "has_thinking": false,
+                "has_tool_results": false},
+            "session_id": "s-1"});
+        assert_eq!(all, [expected]);
+    }
+
+    #[test]
+    fn a_call_is_pending_then_executing_then_completed() {
+        let (mut bench, mut calls) = (bench(), BTreeMap::new());
+        fold(&mut calls, &bench.say(&[call("t", "Bash", json!({"command": "ls"}))]));
+        let pending = json!({"id": "t", "name": "Bash", "status": "pending", "input": {"command": "ls"},
+            "result": null, "isError": false, "timestamp": AT, "resultTimestamp": null});
+        assert_eq!(calls["t"], pending);
+        fold(&mut calls, &bench.say(&[grow("t", Part::Output, "a")]));
+        assert_eq!((&calls["t"]["status"], &calls["t"]["result"]), (&json!("executing"), &Value::Null));
+        bench.wait_seconds(2);
+        fold(&mut calls, &bench.say(&[result("t", ToolState::Done, "a\n")]));
+        let completed = json!({"id": "t", "name": "Bash", "status": "completed", "input": {"command": "ls"},
+            "result": "a\n", "isError": false, "timestamp": AT, "resultTimestamp": AT + 2.0});
+        assert_eq!(calls["t"], completed);
+        assert_eq!(calls.len(), 1);
+    }
+
+    #[test]
+    fn a_call_that_waits_is_pending_and_runs_once_it_is_answered() {
+        let (mut bench, mut calls) = (bench(), BTreeMap::new());
+        fold(&mut calls, &bench.say(&[call("t", "Bash", json!({"command": "ls"})), ask("t", "q")]));
+        assert_eq!(calls["t"]["status"], "pending");
+        fold(&mut calls, &bench.say(&[Event::Ask { key: "t".into(), ask: None }]));
+        assert_eq!(calls["t"]["status"], "executing");
+    }
+
+    #[test]
+    fn a_call_that_did_not_end_well_is_an_error() {
+        for state in [ToolState::Failed, ToolState::Denied, ToolState::Interrupted] {
+            let (mut bench, mut calls) = (bench(), BTreeMap::new());
+            fold(&mut calls, &bench.say(&[call("t", "Bash", json!({"command": "ls"}))]));
+            fold(&mut calls, &bench.say(&[result("t", state, "no")]));
+            assert_eq!((&calls["t"]["status"], &calls["t"]["isError"]), (&json!("error"), &json!(true)));
+        }
+    }
+
+    #[test]
+    fn a_call_or_a_result_said_twice_is_told_once() {
+        let mut bench = bench();
+        let call = call("t", "Bash", json!({"command": "ls"}));
+        assert_eq!(bench.say(std::slice::from_ref(&call)).len(), 2);
+        assert_eq!(bench.say(&[call]).len(), 0);
+        assert_eq!(bench.say(&[result("t", ToolState::Done, "a")]).len(), 2);
+        assert_eq!(bench.say(&[result("t", ToolState::Done, "a")]).len(), 0);
+    }
+
+    #[test]
+    fn results_are_matched_to_calls_by_id_in_any_order() {
+        let (mut bench, mut calls) = (bench(), BTreeMap::new());
+        fold(
+            &mut calls,
+            &bench.say(&[
+                call("a", "Read", json!({"file_path": "1"})),
+                call("b", "Bash", json!({"command": "2"})),
+            ]),
+        );
+        fold(&mut calls, &bench.say(&[result("b", ToolState::Done, "for b")]));
+        assert_eq!((&calls["a"]["status"], &calls["b"]["result"]), (&json!("pending"), &json!("for b")));
+        fold(&mut calls, &bench.say(&[result("a", ToolState::Done, "for a")]));
+        assert_eq!(calls["a"]["result"], "for a");
+    }
+
+    #[test]
+    fn a_result_without_a_call_is_in_the_map_and_in_a_message() {
+        let all = bench().say(&[result("lost", ToolState::Done, "out")]);
+        assert_eq!(types(&all), ["user", "tool_call"]);
+        assert_eq!((&all[1]["call"]["status"], &all[1]["call"]["input"]), (&json!("completed"), &json!({})));
+    }
+
+    #[test]
+    fn another_message_or_another_speaker_is_another_message() {
+        let all = bench().say(&[
+            of_message("m1", reply("a", "one")),
+            of_message("m2", reply("b", "two")),
+            under("task", reply("c", "three")),
+            turn(Turn::Done),
+        ]);
+        let contents: Vec<&str> = all.iter().filter_map(|message| message["content"].as_str()).collect();
+        assert_eq!(contents, ["one", "two", "three"]);
+        assert_eq!(all[2]["metadata"]["parent_tool_use_id"], "task");
+    }
+
+    #[test]
+    fn deltas_and_caveats_are_not_told() {
+        let mut bench = bench();
+        assert_eq!(bench.say(&[grow("m", Part::Reply, "hel")]), [] as [Value; 0]);
+        assert_eq!(
+            bench.say(&[prompt("p", "Caveat: The messages below were generated by the user")]),
+            [] as [Value; 0]
+        );
+    }
 }

@@ -119,6 +119,11 @@ impl Bench {
                     Part::Thought => Block::Thought(Thought { streaming: true, ..Thought::default() }),
                     Part::Input | Part::Output => Block::Tool(Box::default()),
                 });
+                self.session.phase = match part {
+                    Part::Reply => Phase::Replying,
+                    Part::Thought => Phase::Thinking,
+                    Part::Input | Part::Output => self.session.phase.clone(),
+                };
                 match &mut self.entries[index].block {
                     Block::Reply(reply) => reply.text.push(&text.as_str()),
                     Block::Thought(thought) => thought.text.push(&text.as_str()),
@@ -135,7 +140,8 @@ impl Bench {
                 touched.insert(index);
             }
             Event::End { key, end } => {
-                let index = self.place(key, || Block::Tool(Box::new(Tool { orphan: true, ..Tool::default() })));
+                let index =
+                    self.place(key, || Block::Tool(Box::new(Tool { orphan: true, ..Tool::default() })));
                 close(&mut self.entries[index], end, self.at);
                 if let End::Result { .. } = end {
                     self.session.phase = Phase::Thinking;
@@ -177,7 +183,9 @@ fn close(entry: &mut Entry, end: &End, at: Option<Time>) -> bool {
     let cut = *end == End::Interrupted;
     match &mut entry.block {
         Block::Reply(reply) if reply.streaming => (reply.streaming, reply.interrupted) = (false, cut),
-        Block::Thought(thought) if thought.streaming => (thought.streaming, thought.interrupted) = (false, cut),
+        Block::Thought(thought) if thought.streaming => {
+            (thought.streaming, thought.interrupted) = (false, cut)
+        }
         Block::Tool(tool) => match end {
             End::Result { name, state, output } => {
                 tool.state = *state;
@@ -224,7 +232,10 @@ pub(crate) fn result(key: &str, state: ToolState, text: &str) -> Event {
 }
 
 pub(crate) fn ask(key: &str, id: &str) -> Event {
-    Event::Ask { key: key.into(), ask: Some(Ask { id: id.into(), reason: None, options: vec!["yes".into()] }) }
+    Event::Ask {
+        key: key.into(),
+        ask: Some(Ask { id: id.into(), reason: None, options: vec!["yes".into()] }),
+    }
 }
 
 pub(crate) fn notice(key: &str, kind: NoticeKind, text: &str) -> Event {
@@ -242,7 +253,9 @@ pub(crate) fn interrupt(reason: &str) -> Event {
 /// The same block, in a subagent's work.
 pub(crate) fn under(parent: &str, event: Event) -> Event {
     match event {
-        Event::Put { key, message, block, .. } => Event::Put { key, under: Some(parent.into()), message, block },
+        Event::Put { key, message, block, .. } => {
+            Event::Put { key, under: Some(parent.into()), message, block }
+        }
         other => other,
     }
 }

@@ -77,7 +77,10 @@ struct TextSeen {
 #[derive(Debug, Default)]
 struct CallSeen {
     announced: bool,
+    /// How often the call was put; the second form is the complete one.
     puts: u32,
+    /// True while the input comes in fragments.
+    growing: bool,
     state: ToolState,
     ask: Option<Key>,
     result: Option<Print>,
@@ -118,6 +121,7 @@ impl Watch {
                 }
                 Event::End { key, .. } | Event::Ask { key, .. } => {
                     if let Some(entry) = touched.get(key) {
+                        self.announce(entry, tell);
                         self.settle(entry, tell);
                     }
                 }
@@ -145,7 +149,9 @@ impl Watch {
         let goes_on = |held: &Entry| {
             step.events.iter().any(|event| match event {
                 Event::Put { key, under, block, .. } => {
-                    *key != held.id && *under == held.parent && !matches!(block, Block::Notice(_) | Block::Unknown(_))
+                    *key != held.id
+                        && *under == held.parent
+                        && !matches!(block, Block::Notice(_) | Block::Unknown(_))
                 }
                 Event::Turn { .. } => true,
                 _ => false,
@@ -170,7 +176,7 @@ impl Watch {
             }
             Block::Tool(_) => {
                 let seen = self.calls.entry(entry.id.clone()).or_default();
-                seen.puts = seen.puts.saturating_add(1);
+                seen.puts = seen.puts.saturating_add(1 + u32::from(std::mem::take(&mut seen.growing)));
                 self.settle(entry, tell);
             }
             Block::Reply(_) | Block::Thought(_) | Block::Prompt(_) | Block::Notice(_) | Block::Unknown(_) => {
@@ -195,7 +201,7 @@ impl Watch {
                 }
             }
             // No client is shown half an input.
-            Part::Input => {}
+            Part::Input => self.calls.entry(entry.id.clone()).or_default().growing = true,
         }
     }
 
@@ -236,7 +242,8 @@ impl Watch {
     fn settle_call(&mut self, entry: &Entry, tool: &Tool, tell: &mut dyn FnMut(News<'_>)) {
         let seen = self.calls.entry(entry.id.clone()).or_default();
         if !seen.announced && !tool.orphan {
-            if seen.puts > 1 || tool.state != ToolState::Pending || tool.ask.is_some() || has_input(tool) {
+            let complete = seen.puts > 1 || (has_input(tool) && !seen.growing);
+            if complete || tool.state != ToolState::Pending || tool.ask.is_some() {
                 self.announce(entry, tell);
             } else {
                 self.held.retain(|held| held.id != entry.id);
@@ -305,7 +312,13 @@ impl Watch {
     }
 
     /// Completes a text; `None` when that has been told of the very same text.
-    fn complete(&mut self, entry: &Entry, part: Part, text: &Text, tell: &mut dyn FnMut(News<'_>)) -> Option<Fit> {
+    fn complete(
+        &mut self,
+        entry: &Entry,
+        part: Part,
+        text: &Text,
+        tell: &mut dyn FnMut(News<'_>),
+    ) -> Option<Fit> {
         let text = text.as_str();
         let seen = self.open(entry, part, tell);
         if std::mem::replace(&mut seen.done, true) && seen.print == Print::of(&[&text]) {
@@ -324,7 +337,10 @@ impl Watch {
 /// The block that an event is about.
 fn key(event: &Event) -> Option<&str> {
     match event {
-        Event::Put { key, .. } | Event::Grow { key, .. } | Event::End { key, .. } | Event::Ask { key, .. } => Some(key),
+        Event::Put { key, .. }
+        | Event::Grow { key, .. }
+        | Event::End { key, .. }
+        | Event::Ask { key, .. } => Some(key),
         Event::Meta { .. } | Event::Turn { .. } | Event::Usage { .. } | Event::Overtake { .. } => None,
     }
 }
