@@ -155,6 +155,11 @@ pub enum Meta {
         /// Tokens.
         tokens: u64,
     },
+    /// Tokens in the model's context now.
+    Context {
+        /// Tokens.
+        tokens: u64,
+    },
     /// Money spent so far by the agent's own account.
     Cost {
         /// United States dollars, for the whole session so far.
@@ -171,6 +176,8 @@ pub enum Meta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TitleRank {
+    /// Perhaps about another conversation: better than none.
+    Hint,
     /// The first prompt, shortened.
     Prompt,
     /// Written by the agent about an earlier part of the conversation.
