@@ -102,6 +102,7 @@ impl Voice for Bridge {
             }
             News::Ended(turn) => {
                 if !matches!(turn, Turn::Start) {
+                    self.open.clear();
                     self.usage(now, out);
                 }
             }

@@ -357,6 +357,10 @@ mod tests {
         bench
     }
 
+    fn streaming_call(key: &str, name: &str) -> Event {
+        Event::put(key, Block::Tool(Box::new(Tool { name: name.into(), ..Tool::default() })))
+    }
+
     fn complete(key: &str) -> Event {
         Event::End { key: key.into(), end: End::Complete }
     }
@@ -508,7 +512,7 @@ mod tests {
     #[test]
     fn a_call_whose_input_streams_starts_when_its_arguments_are_complete() {
         let mut bench = bench();
-        let mut all = bench.say(&[call("t1", "Bash", json!({}))]);
+        let mut all = bench.say(&[streaming_call("t1", "Bash")]);
         all.extend(bench.say(&[grow("t1", Part::Input, "{\"comm")]));
         all.extend(bench.say(&[grow("t1", Part::Input, "and\":\"ls\"}")]));
         assert_eq!(all, [] as [Value; 0]);
@@ -516,6 +520,12 @@ mod tests {
         all.extend(bench.say(&[complete("t1")]));
         assert_eq!(types(&all), ["tool_call_start"]);
         assert_eq!(all[0]["arguments"], "{\"command\":\"ls\"}");
+    }
+
+    #[test]
+    fn a_call_with_an_empty_input_starts_at_once() {
+        let all = bench().say(&[call("t1", "now", json!({}))]);
+        assert_eq!((&all[0]["type"], &all[0]["arguments"]), (&json!("tool_call_start"), &json!("{}")));
     }
 
     #[test]
@@ -531,13 +541,13 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_starts_when_the_agent_goes_on_or_nothing_more_comes() {
+    fn a_call_whose_input_never_comes_starts_when_the_agent_goes_on_or_nothing_more_comes() {
         let mut bench = bench();
-        assert_eq!(types(&bench.say(&[call("t1", "now", json!({}))])), [] as [&str; 0]);
+        assert_eq!(types(&bench.say(&[streaming_call("t1", "now")])), [] as [&str; 0]);
         let all = bench.say(&[call("t2", "Bash", json!({"command": "ls"}))]);
         assert_eq!(types(&all), ["tool_call_start", "tool_call_start"]);
         assert_eq!((&all[0]["callId"], &all[0]["arguments"]), (&json!("t1"), &json!("{}")));
-        bench.say(&[call("t3", "now", json!({}))]);
+        bench.say(&[streaming_call("t3", "now")]);
         let rest = bench.finish();
         assert_eq!(types(&rest), ["tool_call_start", "text_done"]);
         assert_eq!(rest[0]["callId"], "t3");
@@ -569,6 +579,14 @@ mod tests {
         let expected =
             json!({"type": "tool_result", "callId": "lost", "toolName": "", "ok": true, "result": "out"});
         assert_eq!(all, [expected]);
+    }
+
+    #[test]
+    fn a_result_that_came_before_its_call_is_told_again_after_it() {
+        let mut bench = bench();
+        bench.say(&[result("t1", ToolState::Done, "out")]);
+        let all = bench.say(&[call("t1", "Bash", json!({"command": "ls"}))]);
+        assert_eq!(types(&all), ["tool_call_start", "tool_result"]);
     }
 
     #[test]

@@ -242,7 +242,8 @@ impl Watch {
     fn settle_call(&mut self, entry: &Entry, tool: &Tool, tell: &mut dyn FnMut(News<'_>)) {
         let seen = self.calls.entry(entry.id.clone()).or_default();
         if !seen.announced && !tool.orphan {
-            let complete = seen.puts > 1 || (has_input(tool) && !seen.growing);
+            // A call that streams opens without any input.
+            let complete = seen.puts > 1 || !(tool.input.is_missing() || seen.growing);
             if complete || tool.state != ToolState::Pending || tool.ask.is_some() {
                 self.announce(entry, tell);
             } else {
@@ -274,6 +275,8 @@ impl Watch {
         let Block::Tool(tool) = &entry.block else { return };
         let seen = self.calls.entry(entry.id.clone()).or_default();
         if !tool.orphan && !std::mem::replace(&mut seen.announced, true) {
+            // A result that came before its call is told again, or the call would look open.
+            seen.result = None;
             tell(News::Call(entry, tool));
         }
     }
@@ -343,12 +346,6 @@ fn key(event: &Event) -> Option<&str> {
         | Event::Ask { key, .. } => Some(key),
         Event::Meta { .. } | Event::Turn { .. } | Event::Usage { .. } | Event::Overtake { .. } => None,
     }
-}
-
-/// Whether a call has any input: agents that stream it open the call with none or with `{}`.
-fn has_input(tool: &Tool) -> bool {
-    let input = tool.input.bytes();
-    input.iter().any(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'{' | b'}'))
 }
 
 /// The entries of a step by id, with an index when there are many.
