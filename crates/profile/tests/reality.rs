@@ -64,11 +64,8 @@ fn recordings() -> Vec<(PathBuf, Told)> {
     files(&shared.join("recordings"), &mut found);
     files(&shared.join("corpus"), &mut found);
     found.sort();
-    if found.is_empty() {
-        println!("skipped: there are no recordings beside the workspace");
-    }
     let read = |path: PathBuf| {
-        let told = tell(&Bytes::from(std::fs::read(&path).unwrap()));
+        let told = tell(&Bytes::from(std::fs::read(&path).unwrap_or_default()));
         (path, told)
     };
     found.into_iter().map(read).collect()
@@ -93,7 +90,10 @@ fn every_profile_keeps_its_promises_on_real_sessions() {
         }
         *totals.entry("files").or_default() += 1;
     }
-    println!("{totals:?}");
+    match totals.is_empty() {
+        true => println!("skipped: there are no recordings beside the workspace"),
+        false => println!("{totals:?}"),
+    }
 }
 
 fn deltas_make_up_the_text(name: &str, events: &[Value], totals: &mut BTreeMap<&'static str, usize>) {
