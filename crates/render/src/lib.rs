@@ -7,6 +7,7 @@ mod highlight;
 mod html;
 mod markdown;
 mod paint;
+mod visible;
 
 pub use html::Html;
 pub use paint::Paint;
