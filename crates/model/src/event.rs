@@ -155,6 +155,11 @@ pub enum Meta {
         /// Tokens.
         tokens: u64,
     },
+    /// Tokens in the model's context now.
+    Context {
+        /// Tokens.
+        tokens: u64,
+    },
     /// Money spent so far by the agent's own account.
     Cost {
         /// United States dollars, for the whole session so far.

@@ -1,0 +1,41 @@
+//! Where an entry stands: whose bubble it is in, and which run of reads it belongs to. It never looks at texts.
+
+use parlor_model::Key;
+use parlor_model::action::explores;
+use parlor_model::block::{Author, Block};
+use parlor_model::entry::Entry;
+
+/// Whose bubble an entry is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Person,
+    Agent,
+    Other,
+}
+
+/// True when `block` opens a new bubble after `before`. Each prompt has a bubble of its own.
+pub(crate) fn opens(before: Option<&Entry>, block: &Block) -> bool {
+    let owner = owner(block);
+    owner == Owner::Person || before.is_none_or(|before| self::owner(&before.block) != owner)
+}
+
+/// The run of reads and searches that `block` goes on with, named by its first entry.
+pub(crate) fn group(before: Option<&Entry>, block: &Block) -> Option<Key> {
+    let before = before.filter(|before| is_look(&before.block) && is_look(block))?;
+    Some(before.group.clone().unwrap_or_else(|| before.id.clone()))
+}
+
+fn is_look(block: &Block) -> bool {
+    matches!(block, Block::Tool(tool) if explores(&tool.name))
+}
+
+fn owner(block: &Block) -> Owner {
+    match block {
+        Block::Prompt(prompt) => match prompt.author {
+            Author::Person | Author::Peer { .. } | Author::Caller => Owner::Person,
+            Author::Machine => Owner::Other,
+        },
+        Block::Reply(_) | Block::Thought(_) | Block::Tool(_) => Owner::Agent,
+        Block::Notice(_) | Block::Unknown(_) => Owner::Other,
+    }
+}

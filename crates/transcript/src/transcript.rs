@@ -1,0 +1,508 @@
+//! The reducer: one line's events change the entries they name, and nothing else.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use parlor_model::Key;
+use parlor_model::action::{delegates, messages_agent};
+use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt, Reply, Thought, Unknown};
+use parlor_model::entry::Entry;
+use parlor_model::event::{Ask, End, Event, Fate, Meta, Part, Reading, TitleRank, Turn};
+use parlor_model::json::Json;
+use parlor_model::line::Line;
+use parlor_model::session::{Phase, Session};
+use parlor_model::text::Text;
+use parlor_model::time::Time;
+use parlor_model::tool::{Output, Tool, ToolState, Totals};
+use parlor_model::usage::Usage;
+
+use crate::phase::PhaseMachine;
+use crate::place;
+
+/// A title longer than this is cut: it stands in one line of a list.
+const TITLE_CHARS: usize = 120;
+
+/// A conversation as far as it has been folded.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    session: Session,
+    entries: Vec<Entry>,
+    index: HashMap<Key, usize>,
+    usage: HashMap<Key, Usage>,
+    phase: PhaseMachine,
+    /// The last entry under each parent (`None`: the main conversation), to find bubbles and groups.
+    last: HashMap<Option<Key>, usize>,
+    /// Entries of the main conversation whose text still grows or whose call is open.
+    open: Vec<usize>,
+    /// Input that streams in, and how much of it the entry already shows.
+    inputs: HashMap<usize, (String, usize)>,
+    /// Questions that came before their call.
+    asks: HashMap<Key, Ask>,
+    /// The line being folded.
+    seq: u64,
+    at: Option<Time>,
+    touched: Vec<usize>,
+}
+
+impl Transcript {
+    /// Folds what one line said. Returns the indexes of the entries it touched, each once, in order.
+    pub fn fold(&mut self, seq: u64, line: &Line, reading: &Reading, events: &[Event]) -> Vec<usize> {
+        self.seq = seq;
+        if let Some(at) = reading.at {
+            self.at = Some(at);
+            self.session.started.get_or_insert(at);
+            self.session.updated = Some(at);
+        }
+        for event in events {
+            self.apply(event);
+        }
+        match &reading.fate {
+            Fate::Unknown(kind) => self.unknown(kind.clone(), line),
+            Fate::Damaged(_) => self.unknown(Key::new_static("damaged"), line),
+            Fate::Shown | Fate::Hidden(_) | Fate::Blank => {}
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        for index in &touched {
+            self.entries[*index].rev += 1;
+        }
+        touched
+    }
+
+    /// All entries, in the order in which they were opened. Entries of subagents stand among them, with a parent.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry of that id.
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.index.get(id).map(|index| &self.entries[*index])
+    }
+
+    /// What is known of the session as a whole.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Gives up the entries and the session, for a caller that has folded everything.
+    pub fn into_parts(self) -> (Session, Vec<Entry>) {
+        (self.session, self.entries)
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Meta { meta } => self.meta(meta),
+            Event::Turn { turn } => self.turn(turn),
+            Event::Put { key, under, message, block } => self.put(key, under.as_ref(), message.as_ref(), block),
+            Event::Grow { key, part, text } => self.grow(key, *part, &text.as_str()),
+            Event::End { key, end } => self.end(key, end),
+            Event::Ask { key, ask } => self.ask(key, ask.as_ref()),
+            Event::Usage { message, usage } => self.count(message, usage),
+            Event::Overtake { from } => self.overtake(from),
+        }
+    }
+
+    fn meta(&mut self, meta: &Meta) {
+        let session = &mut self.session;
+        match meta {
+            Meta::Id { id } => session.id = Some(id.clone()),
+            Meta::Parent { id } => session.parent = Some(id.clone()),
+            Meta::Title { text, rank } => self.title(text, *rank),
+            Meta::Model { name } => session.model = Some(name.clone()),
+            Meta::Cwd { path } => session.cwd = Some(path.clone()),
+            Meta::Branch { name } => session.branch = Some(name.clone()),
+            Meta::Version { version } => session.version = Some(version.clone()),
+            Meta::Context { tokens } => session.context = *tokens,
+            Meta::ContextWindow { tokens } => session.context_window = Some(*tokens),
+            Meta::Cost { usd } => session.cost_usd = Some(*usd),
+            Meta::Queue { prompts } => session.queue = prompts.clone(),
+        }
+    }
+
+    fn title(&mut self, text: &Text, rank: TitleRank) {
+        let better = self.session.title_rank.is_none_or(|known| rank > known || (rank == known && rank != TitleRank::Prompt));
+        if !better {
+            return;
+        }
+        let text = text.as_str();
+        let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { return };
+        let mut title: String = line.chars().take(TITLE_CHARS).collect();
+        if title.len() < line.len() {
+            title.push('…');
+        }
+        self.session.title = Some(title.into());
+        self.session.title_rank = Some(rank);
+    }
+
+    fn turn(&mut self, turn: &Turn) {
+        match turn {
+            Turn::Start => {
+                if self.session.phase == Phase::Idle {
+                    self.session.phase = Phase::Preparing;
+                }
+            }
+            Turn::Done => self.settle(false),
+            Turn::Failed { error } => {
+                self.settle(false);
+                if let Some(error) = error.as_ref().filter(|error| !error.is_blank() && !self.just_said(error)) {
+                    self.notice("failed", NoticeKind::Error, error.clone());
+                }
+            }
+            Turn::Interrupted { .. } => {
+                self.settle(true);
+                let before = self.last.get(&None).map(|index| &self.entries[*index].block);
+                // One stop is told by several records: the order, the agent's marker, the final result.
+                if !matches!(before, Some(Block::Notice(Notice { kind: NoticeKind::Interrupted, .. }))) {
+                    self.notice("interrupted", NoticeKind::Interrupted, "Interrupted".into());
+                }
+            }
+        }
+    }
+
+    /// Ends what is still open: text is complete or cut off, and a call without a result was interrupted.
+    fn settle(&mut self, interrupted: bool) {
+        for index in std::mem::take(&mut self.open) {
+            self.show_input(index);
+            let at = self.at;
+            let entry = &mut self.entries[index];
+            match &mut entry.block {
+                Block::Reply(reply) if reply.streaming => {
+                    reply.streaming = false;
+                    reply.interrupted |= interrupted;
+                }
+                Block::Thought(thought) if thought.streaming => {
+                    thought.streaming = false;
+                    thought.interrupted |= interrupted;
+                }
+                Block::Tool(tool) if !tool.state.is_final() => {
+                    tool.state = ToolState::Interrupted;
+                    tool.ask = None;
+                    entry.ended = at;
+                }
+                _ => continue,
+            }
+            self.touched.push(index);
+        }
+        self.phase.settle(&mut self.session.phase);
+    }
+
+    /// True when the main conversation's last reply says just this.
+    fn just_said(&self, text: &Text) -> bool {
+        let last = self.last.get(&None).map(|index| &self.entries[*index].block);
+        match last {
+            Some(Block::Reply(reply)) => reply.text == *text,
+            Some(Block::Notice(notice)) => notice.text == *text,
+            _ => false,
+        }
+    }
+
+    fn put(&mut self, key: &Key, under: Option<&Key>, message: Option<&Key>, block: &Block) {
+        let index = match self.index.get(key) {
+            Some(index) => {
+                let index = *index;
+                self.replace(index, block);
+                index
+            }
+            None => self.open(key, under, message, block.clone()),
+        };
+        self.touched.push(index);
+        self.moved(index);
+    }
+
+    /// Gives a known entry its newer form. What only the older form knows stays.
+    fn replace(&mut self, index: usize, block: &Block) {
+        self.inputs.remove(&index);
+        let entry = &mut self.entries[index];
+        match (&mut entry.block, block) {
+            (Block::Tool(old), Block::Tool(new)) => {
+                let mut tool = new.clone();
+                if old.state.is_final() || tool.state == ToolState::Pending {
+                    tool.state = old.state;
+                }
+                if tool.input.is_missing() {
+                    tool.input = std::mem::take(&mut old.input);
+                }
+                tool.output = tool.output.or_else(|| old.output.take());
+                tool.ask = tool.ask.or_else(|| old.ask.take());
+                tool.title = tool.title.or_else(|| old.title.take());
+                tool.subagent = tool.subagent.or_else(|| old.subagent.take());
+                **old = *tool;
+            }
+            (Block::Reply(old), Block::Reply(new)) => {
+                *old = Reply { interrupted: old.interrupted || new.interrupted, ..new.clone() };
+            }
+            (Block::Thought(old), Block::Thought(new)) => {
+                *old = Thought { interrupted: old.interrupted || new.interrupted, ..new.clone() };
+            }
+            (old, new) => *old = new.clone(),
+        }
+        self.mark(index);
+    }
+
+    fn open(&mut self, key: &Key, under: Option<&Key>, message: Option<&Key>, block: Block) -> usize {
+        let parent = under.filter(|under| *under != key).cloned();
+        let before = self.last.get(&parent).map(|index| &self.entries[*index]);
+        let entry = Entry {
+            id: key.clone(),
+            message: message.cloned(),
+            seq: self.seq,
+            at: self.at,
+            ended: None,
+            rev: 0,
+            group: place::group(before, &block),
+            opens: place::opens(before, &block),
+            overtaken: false,
+            block,
+            parent,
+        };
+        let index = self.entries.len();
+        self.tally(&entry);
+        self.last.insert(entry.parent.clone(), index);
+        self.index.insert(key.clone(), index);
+        self.entries.push(entry);
+        self.mark(index);
+        index
+    }
+
+    /// Derives a tool's flags, applies a question that was early, and remembers what is open.
+    fn mark(&mut self, index: usize) {
+        let entry = &mut self.entries[index];
+        let open = match &mut entry.block {
+            Block::Tool(tool) => {
+                tool.agent_callback = messages_agent(&tool.name);
+                if let Some(ask) = self.asks.remove(&entry.id).filter(|_| !tool.state.is_final()) {
+                    tool.ask = Some(ask);
+                    tool.state = ToolState::Waiting;
+                }
+                !tool.state.is_final()
+            }
+            Block::Reply(reply) => reply.streaming,
+            Block::Thought(thought) => thought.streaming,
+            Block::Prompt(_) | Block::Notice(_) | Block::Unknown(_) => false,
+        };
+        if open && entry.parent.is_none() && !self.open.contains(&index) {
+            self.open.push(index);
+        }
+    }
+
+    /// Counts a new entry, for the session and for the task it was done under.
+    fn tally(&mut self, entry: &Entry) {
+        if let Block::Tool(_) = entry.block {
+            let parent = entry.parent.as_ref().and_then(|parent| self.index.get(parent)).copied();
+            if let Some(parent) = parent
+                && let Block::Tool(task) = &mut self.entries[parent].block
+            {
+                let totals = task.subagent.get_or_insert_with(Totals::default);
+                totals.tools = Some(totals.tools.unwrap_or(0) + 1);
+                self.touched.push(parent);
+            }
+        }
+        let counts = &mut self.session.counts;
+        match &entry.block {
+            Block::Prompt(prompt) if entry.parent.is_none() => {
+                if prompt.author == Author::Person {
+                    counts.prompts += 1;
+                }
+                if prompt.author == Author::Person || prompt.author == Author::Caller {
+                    let text = prompt.text.clone();
+                    self.title(&text, TitleRank::Prompt);
+                }
+            }
+            Block::Reply(_) => counts.replies += 1,
+            Block::Tool(_) => counts.tools += 1,
+            Block::Unknown(_) => counts.unknown += 1,
+            Block::Prompt(_) | Block::Thought(_) | Block::Notice(_) => {}
+        }
+    }
+
+    /// Moves the phase by what was just put or grown.
+    fn moved(&mut self, index: usize) {
+        let entry = &self.entries[index];
+        if entry.parent.is_some() || entry.overtaken {
+            return;
+        }
+        let phase = &mut self.session.phase;
+        match &entry.block {
+            Block::Prompt(Prompt { author: Author::Person | Author::Peer { .. } | Author::Caller, queued: false, .. }) => {
+                if *phase == Phase::Idle {
+                    *phase = Phase::Preparing;
+                }
+            }
+            Block::Thought(_) => *phase = Phase::Thinking,
+            Block::Reply(_) => *phase = Phase::Replying,
+            Block::Tool(tool) if tool.state == ToolState::Waiting => self.phase.wait(&tool.name, phase),
+            Block::Tool(tool) if !tool.state.is_final() => self.phase.call(&entry.id, &tool.name, phase),
+            Block::Prompt(_) | Block::Tool(_) | Block::Notice(_) | Block::Unknown(_) => {}
+        }
+    }
+
+    fn grow(&mut self, key: &Key, part: Part, more: &str) {
+        let index = match self.index.get(key) {
+            Some(index) => *index,
+            None => self.open(key, None, None, opened_by(part)),
+        };
+        self.touched.push(index);
+        let entry = &mut self.entries[index];
+        match (&mut entry.block, part) {
+            (Block::Reply(reply), _) => reply.text.push(more),
+            (Block::Thought(thought), _) => thought.text.push(more),
+            (Block::Tool(tool), Part::Output) => {
+                tool.output.get_or_insert_with(Box::default).push(more);
+                if tool.state == ToolState::Pending {
+                    tool.state = ToolState::Running;
+                }
+            }
+            (Block::Tool(_), _) => self.grow_input(index, more),
+            (Block::Prompt(prompt), _) => prompt.text.push(more),
+            (Block::Notice(_) | Block::Unknown(_), _) => {}
+        }
+        self.moved(index);
+    }
+
+    /// Collects streamed input; the entry shows it each time it has grown by an eighth, so that the cost of copying
+    /// stays in proportion to the input.
+    fn grow_input(&mut self, index: usize, more: &str) {
+        let (input, shown) = self.inputs.entry(index).or_default();
+        input.push_str(more);
+        if input.len() - *shown > *shown / 8 {
+            self.show_input(index);
+        }
+    }
+
+    fn show_input(&mut self, index: usize) {
+        if let Some((input, shown)) = self.inputs.get_mut(&index)
+            && let Block::Tool(tool) = &mut self.entries[index].block
+        {
+            *shown = input.len();
+            tool.input = Json::new(Bytes::copy_from_slice(input.as_bytes()));
+        }
+    }
+
+    fn end(&mut self, key: &Key, end: &End) {
+        if let End::Result { name, state, output } = end {
+            self.result(key, name.as_ref(), *state, output);
+            return;
+        }
+        let Some(index) = self.index.get(key).copied() else { return };
+        self.show_input(index);
+        let interrupted = *end == End::Interrupted;
+        match &mut self.entries[index].block {
+            Block::Reply(reply) => {
+                reply.streaming = false;
+                reply.interrupted |= interrupted;
+            }
+            Block::Thought(thought) => {
+                thought.streaming = false;
+                thought.interrupted |= interrupted;
+            }
+            Block::Tool(tool) if interrupted && !tool.state.is_final() => tool.state = ToolState::Interrupted,
+            Block::Prompt(prompt) => prompt.queued = false,
+            Block::Tool(_) | Block::Notice(_) | Block::Unknown(_) => {}
+        }
+        self.touched.push(index);
+    }
+
+    /// The one path by which a tool call gets its result.
+    fn result(&mut self, key: &Key, name: Option<&Key>, state: ToolState, output: &Output) {
+        let known = self.index.get(key).copied();
+        let index = match known.filter(|index| matches!(self.entries[*index].block, Block::Tool(_))) {
+            Some(index) => index,
+            None => {
+                let orphan = Tool { name: name.cloned().unwrap_or_default(), orphan: true, ..Tool::default() };
+                let key = if known.is_some() { format!("{key}/result").into() } else { key.clone() };
+                match self.index.get(&key) {
+                    Some(index) => *index,
+                    None => self.open(&key, None, None, Block::Tool(Box::new(orphan))),
+                }
+            }
+        };
+        self.show_input(index);
+        let entry = &mut self.entries[index];
+        entry.ended = self.at;
+        let id = entry.id.clone();
+        if let Block::Tool(tool) = &mut entry.block {
+            let mut output = Box::new(output.clone());
+            if let Some(streamed) = tool.output.take().filter(|_| output.parts.is_empty()) {
+                output.parts = streamed.parts;
+            }
+            if let Some(totals) = output.totals.clone().filter(|_| delegates(&tool.name) || tool.subagent.is_some()) {
+                tool.subagent = Some(totals);
+            }
+            // A call that a stop cut off stays cut off when its error comes in late.
+            let cut = tool.state == ToolState::Interrupted && state == ToolState::Failed;
+            if state == ToolState::Failed && !cut && tool.state != ToolState::Failed {
+                self.session.counts.failed += 1;
+            }
+            tool.state = if cut { ToolState::Interrupted } else { state };
+            tool.ask = None;
+            tool.output = Some(output);
+        }
+        self.open.retain(|open| *open != index);
+        self.phase.returned(&id, &mut self.session.phase);
+        self.touched.push(index);
+    }
+
+    fn ask(&mut self, key: &Key, ask: Option<&Ask>) {
+        let Some(index) = self.index.get(key).copied() else {
+            match ask {
+                Some(ask) => self.asks.insert(key.clone(), ask.clone()),
+                None => self.asks.remove(key),
+            };
+            return;
+        };
+        let Block::Tool(tool) = &mut self.entries[index].block else { return };
+        if tool.state.is_final() {
+            return;
+        }
+        tool.state = if ask.is_some() { ToolState::Waiting } else { ToolState::Running };
+        tool.ask = ask.cloned();
+        self.touched.push(index);
+        self.moved(index);
+    }
+
+    /// Counts a message once, whatever number of records repeat its usage.
+    fn count(&mut self, message: &Key, usage: &Usage) {
+        let known = self.usage.get(message).copied().unwrap_or_default();
+        let newer = known.max(usage);
+        self.session.usage.subtract(&known);
+        self.session.usage.add(&newer);
+        self.usage.insert(message.clone(), newer);
+    }
+
+    fn overtake(&mut self, from: &Key) {
+        let Some(start) = self.index.get(from).copied() else { return };
+        for index in start..self.entries.len() {
+            if !self.entries[index].overtaken {
+                self.entries[index].overtaken = true;
+                self.touched.push(index);
+            }
+        }
+        self.open.retain(|open| *open < start);
+    }
+
+    fn notice(&mut self, name: &str, kind: NoticeKind, text: Text) {
+        let key = Key::from(format!("{name}/{}", self.seq));
+        let index = self.open(&key, None, None, Block::Notice(Notice { kind, text }));
+        self.touched.push(index);
+    }
+
+    fn unknown(&mut self, kind: Key, line: &Line) {
+        let key = Key::from(format!("unknown/{}", self.seq));
+        let raw = Json::new(line.bytes().clone());
+        let index = self.open(&key, None, None, Block::Unknown(Unknown { kind, raw }));
+        self.touched.push(index);
+    }
+}
+
+/// The block that a delta opens when nothing announced it.
+fn opened_by(part: Part) -> Block {
+    match part {
+        Part::Reply => Block::Reply(Reply { streaming: true, ..Reply::default() }),
+        Part::Thought => Block::Thought(Thought { streaming: true, ..Thought::default() }),
+        Part::Input | Part::Output => Block::Tool(Box::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
