@@ -3,7 +3,7 @@
 use parlor_model::line::Line;
 
 use crate::{
-    Claim, Dialect, acp, bridge, cdev, claude_session, claude_stream, codex_app, codex_exec, codex_rollout, legion,
+    Claim, Dialect, acp, bridge, cdev, claude, codex_app, codex_exec, codex_rollout, legion,
     openai_chat, pi_events, pi_session,
 };
 
@@ -113,8 +113,8 @@ impl Format {
     /// A fresh reader.
     pub fn dialect(self) -> Box<dyn Dialect> {
         match self {
-            Format::ClaudeSession => Box::<claude_session::ClaudeSession>::default(),
-            Format::ClaudeStream => Box::<claude_stream::ClaudeStream>::default(),
+            Format::ClaudeSession => Box::<claude::session::ClaudeSession>::default(),
+            Format::ClaudeStream => Box::<claude::stream::ClaudeStream>::default(),
             Format::CodexRollout => Box::<codex_rollout::CodexRollout>::default(),
             Format::CodexExec => Box::<codex_exec::CodexExec>::default(),
             Format::CodexApp => Box::<codex_app::CodexApp>::default(),
@@ -131,8 +131,8 @@ impl Format {
     /// How sure this format is that `line` is its own.
     pub fn claim(self, line: &Line) -> Claim {
         match self {
-            Format::ClaudeSession => claude_session::claim(line),
-            Format::ClaudeStream => claude_stream::claim(line),
+            Format::ClaudeSession => claude::session::claim(line),
+            Format::ClaudeStream => claude::stream::claim(line),
             Format::CodexRollout => codex_rollout::claim(line),
             Format::CodexExec => codex_exec::claim(line),
             Format::CodexApp => codex_app::claim(line),

@@ -176,6 +176,8 @@ pub enum Meta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TitleRank {
+    /// Perhaps about another conversation: better than none.
+    Hint,
     /// The first prompt, shortened.
     Prompt,
     /// Written by the agent about an earlier part of the conversation.

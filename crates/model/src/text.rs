@@ -74,6 +74,14 @@ impl Text {
         }
     }
 
+    /// True when these are the very bytes it is stored as: a cheap test that may miss equal text.
+    pub fn is_raw(&self, bytes: &[u8]) -> bool {
+        match &self.0 {
+            Inner::Escaped(stored) | Inner::Plain(stored) => stored == bytes,
+            Inner::Owned(text) => text.as_bytes() == bytes,
+        }
+    }
+
     /// An owned copy that no longer holds on to the record it came from.
     pub fn detach(&self) -> Text {
         Text(Inner::Owned(self.as_str().into_owned()))

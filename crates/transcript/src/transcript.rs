@@ -121,7 +121,7 @@ impl Transcript {
     }
 
     fn title(&mut self, text: &Text, rank: TitleRank) {
-        let better = self.session.title_rank.is_none_or(|known| rank > known || (rank == known && rank != TitleRank::Prompt));
+        let better = self.session.title_rank.is_none_or(|known| rank > known || (rank == known && rank > TitleRank::Prompt));
         if !better {
             return;
         }

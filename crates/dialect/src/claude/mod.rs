@@ -1,0 +1,9 @@
+//! Claude Code: its session file and its stream share their messages.
+
+mod content;
+mod conversation;
+mod facts;
+mod record;
+pub(crate) mod session;
+pub(crate) mod stream;
+mod words;

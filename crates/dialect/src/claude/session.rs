@@ -1,0 +1,381 @@
+//! Claude Code's session file: one record per content block, in the order of writing.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use parlor_model::Key;
+use parlor_model::action::delegates;
+use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt};
+use parlor_model::event::{Event, Fate, Meta, Reading, TitleRank, Turn};
+use parlor_model::json::{Json, Reader, Span};
+use parlor_model::line::Line;
+use parlor_model::rule::Rule;
+use parlor_model::text::Text;
+
+use super::conversation::{Conversation, first_text};
+use super::record::{self, Raw};
+use crate::decoder::unknown;
+use crate::{Claim, Dialect};
+
+/// Reads a session file.
+#[derive(Debug, Default)]
+pub(crate) struct ClaudeSession {
+    conversation: Conversation,
+    /// Records already read: a resumed session may hold a copy of its history.
+    seen: HashSet<u64>,
+    /// Tasks given to subagents, by the prompt they were given: older files hold the subagent's lines too.
+    tasks: HashMap<u64, Key>,
+    /// The task that a subagent's record belongs to, by the record's uuid.
+    sides: HashMap<u64, Key>,
+    queue: Vec<Text>,
+    started: bool,
+}
+
+impl Dialect for ClaudeSession {
+    fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
+        let (raw, damage) = record::read(line);
+        let kind = raw.kind.map(|span| line.word(span)).unwrap_or_default();
+        if damage.is_some() || raw.kind.is_none() {
+            return unknown(line, "");
+        }
+        let fate = self.record(line, &raw, kind, out);
+        match fate {
+            Some(fate) => Reading { fate, at: raw.at },
+            None => Reading { at: raw.at, ..unknown(line, &full_kind(line, &raw)) },
+        }
+    }
+}
+
+impl ClaudeSession {
+    /// What becomes of a record; `None` when nobody knows its kind.
+    fn record(&mut self, line: &Line, raw: &Raw, kind: &[u8], out: &mut Vec<Event>) -> Option<Fate> {
+        if let Some(uuid) = raw.uuid.filter(|_| raw.has_sidechain)
+            && !self.seen.insert(hash(line.word(uuid)))
+        {
+            return Some(Fate::Hidden(Rule::Repeat));
+        }
+        match kind {
+            b"user" | b"assistant" | b"system" | b"attachment" | b"progress" => self.chained(line, raw, kind, out),
+            b"summary" => {
+                let own = raw.leaf.is_none_or(|leaf| self.seen.contains(&hash(line.word(leaf))));
+                self.title(line, raw, if own { TitleRank::Summary } else { TitleRank::Hint }, out);
+                Some(Fate::Hidden(Rule::Summary))
+            }
+            b"ai-title" => {
+                self.title(line, raw, TitleRank::Agent, out);
+                Some(Fate::Hidden(Rule::Bookkeeping))
+            }
+            b"custom-title" => {
+                self.title(line, raw, TitleRank::Person, out);
+                Some(Fate::Hidden(Rule::Bookkeeping))
+            }
+            b"queue-operation" => {
+                self.queue_operation(line, raw, out);
+                Some(Fate::Hidden(Rule::Bookkeeping))
+            }
+            b"cost-state" => {
+                if let Some(usd) = whole(line).get("totalCostUSD").and_then(|cost| cost.number()) {
+                    out.push(Event::Meta { meta: Meta::Cost { usd } });
+                }
+                Some(Fate::Hidden(Rule::Usage))
+            }
+            b"last-prompt" | b"mode" | b"permission-mode" | b"file-history-snapshot" | b"file-history-delta" | b"pr-link"
+            | b"agent-name" | b"agent-color" | b"agent-setting" | b"bridge-session" | b"atis-latch" | b"relocated"
+            | b"worktree-state" | b"frame-link" | b"tag" | b"tools-used" | b"session_start" | b"speculation-accept"
+            | b"content-replacement" | b"marble-origami-commit" | b"task-summary" => Some(Fate::Hidden(Rule::Bookkeeping)),
+            b"api-request" | b"api-request-shape" | b"api-request-blob" => Some(Fate::Hidden(Rule::Instructions)),
+            _ => None,
+        }
+    }
+
+    /// A record of the conversation's chain.
+    fn chained(&mut self, line: &Line, raw: &Raw, kind: &[u8], out: &mut Vec<Event>) -> Option<Fate> {
+        if !self.started {
+            self.started = true;
+            self.conversation.is_agent_file = raw.sidechain && raw.agent_id.is_some();
+        }
+        self.conversation.meta(line, raw, out);
+        let under = match self.place(line, raw) {
+            Place::Main => None,
+            Place::Under(task) => Some(task),
+            Place::Nowhere => return Some(Fate::Hidden(Rule::Sidechain)),
+        };
+        let fate = match kind {
+            b"assistant" => {
+                let start = out.len();
+                let fate = self.conversation.assistant(line, raw, under.as_ref(), out);
+                self.usage(line, raw, under.is_none(), out);
+                self.remember_tasks(&out[start..]);
+                fate
+            }
+            b"user" => self.conversation.user(line, raw, under.as_ref(), out),
+            b"system" => return self.system(line, raw, out),
+            b"attachment" => return self.attachment(line, raw, under.as_ref(), out),
+            _ => return self.progress(line, raw, out),
+        };
+        Some(fate)
+    }
+
+    /// Where a record stands: in the conversation, under a task, or nowhere (warm-ups).
+    fn place(&mut self, line: &Line, raw: &Raw) -> Place {
+        if !raw.sidechain || self.conversation.is_agent_file {
+            return Place::Main;
+        }
+        let parent = raw.parent_uuid.and_then(|span| self.sides.get(&hash(line.word(span))));
+        let task = parent.cloned().or_else(|| {
+            let prompt = first_text(line, &raw.message.content)?;
+            self.tasks.get(&hash(prompt.as_str().trim().as_bytes())).cloned()
+        });
+        match (task, raw.uuid) {
+            (Some(task), Some(uuid)) => {
+                self.sides.insert(hash(line.word(uuid)), task.clone());
+                Place::Under(task)
+            }
+            (Some(task), None) => Place::Under(task),
+            (None, _) => Place::Nowhere,
+        }
+    }
+
+    fn remember_tasks(&mut self, events: &[Event]) {
+        for event in events {
+            if let Event::Put { key, block: Block::Tool(tool), .. } = event
+                && delegates(&tool.name)
+                && let Some(prompt) = tool.input.field_text("prompt")
+            {
+                self.tasks.insert(hash(prompt.as_str().trim().as_bytes()), key.clone());
+            }
+        }
+    }
+
+    fn usage(&mut self, line: &Line, raw: &Raw, main: bool, out: &mut Vec<Event>) {
+        let (Some(usage), Some(id)) = (raw.message.usage, raw.message.id) else { return };
+        if usage.total() == 0 {
+            return;
+        }
+        if main {
+            out.push(Event::Meta { meta: Meta::Context { tokens: usage.context() } });
+        }
+        out.push(Event::Usage { message: line.key(id), usage });
+    }
+
+    fn title(&mut self, line: &Line, raw: &Raw, rank: TitleRank, out: &mut Vec<Event>) {
+        if let Some(text) = raw.summary.map(|span| line.text(span)) {
+            out.push(Event::Meta { meta: Meta::Title { text, rank } });
+        }
+    }
+
+    fn queue_operation(&mut self, line: &Line, raw: &Raw, out: &mut Vec<Event>) {
+        let operation = whole(line).field_text("operation").unwrap_or_default();
+        let content = raw.content.and_then(|span| line.json(span).text());
+        let before = self.queue.len();
+        match (&*operation.as_str(), content) {
+            ("enqueue", Some(content)) => self.queue.push(content),
+            ("dequeue", _) if before > 0 => {
+                self.queue.remove(0);
+            }
+            ("remove", Some(content)) => self.queue.retain(|queued| *queued != content),
+            ("popAll", _) => self.queue.clear(),
+            _ => {}
+        }
+        if self.queue.len() != before {
+            out.push(Event::Meta { meta: Meta::Queue { prompts: self.queue.clone() } });
+        }
+    }
+
+    fn system(&mut self, line: &Line, raw: &Raw, out: &mut Vec<Event>) -> Option<Fate> {
+        let text = || raw.content.and_then(|span| line.json(span).text());
+        let subtype = raw.subtype.map(|span| line.word(span)).unwrap_or_default();
+        match subtype {
+            b"turn_duration" => {
+                out.push(Event::Turn { turn: Turn::Done });
+                Some(Fate::Hidden(Rule::Status))
+            }
+            b"bridge_status" | b"thinking_tokens" | b"status" => Some(Fate::Hidden(Rule::Status)),
+            b"init" => Some(Fate::Hidden(Rule::Init)),
+            b"hook_started" | b"hook_progress" | b"hook_response" => Some(Fate::Hidden(Rule::QuietHook)),
+            b"stop_hook_summary" => {
+                let errors = whole(line).get("hookErrors").map(|errors| errors.items()).unwrap_or_default();
+                let texts: Vec<String> =
+                    errors.iter().map(|error| error.text().map_or(error.lossy().into_owned(), |text| text.to_string())).collect();
+                if texts.is_empty() {
+                    return Some(Fate::Hidden(Rule::QuietHook));
+                }
+                self.notice(line, raw, NoticeKind::Hook { name: "Stop".into() }, texts.join("\n").into(), out);
+                Some(Fate::Shown)
+            }
+            b"compact_boundary" | b"microcompact_boundary" => {
+                let (before, after) = compact_tokens(&whole(line));
+                let key = self.conversation.name(line, raw.uuid);
+                self.conversation.boundary(key, before, after, out);
+                Some(Fate::Shown)
+            }
+            b"api_error" => {
+                let error = whole(line).get("error").unwrap_or_default();
+                let told = ["message", "formatted"].iter().find_map(|key| error.field_text(key));
+                let text = told.unwrap_or_else(|| error.lossy().into_owned().into());
+                self.notice(line, raw, NoticeKind::Retry, text, out);
+                Some(Fate::Shown)
+            }
+            b"local_command" => {
+                let text = text()?;
+                Some(self.conversation.words(line, raw, None, &text, &[], out))
+            }
+            b"informational" | b"away_summary" | b"scheduled_task_fire" | b"notification" => {
+                let level = whole(line).field_text("level").unwrap_or_default();
+                let kind = match &*level.as_str() {
+                    "warning" => NoticeKind::Warning,
+                    "error" => NoticeKind::Error,
+                    _ => NoticeKind::Info,
+                };
+                self.notice(line, raw, kind, text()?, out);
+                Some(Fate::Shown)
+            }
+            b"" => {
+                self.notice(line, raw, NoticeKind::Info, text()?, out);
+                Some(Fate::Shown)
+            }
+            _ => None,
+        }
+    }
+
+    fn notice(&mut self, line: &Line, raw: &Raw, kind: NoticeKind, text: Text, out: &mut Vec<Event>) {
+        let key = self.conversation.name(line, raw.uuid);
+        out.push(Event::notice(key, Notice { kind, text }));
+    }
+
+    fn attachment(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, out: &mut Vec<Event>) -> Option<Fate> {
+        let attachment = raw.attachment.map(|span| line.json(span)).unwrap_or_default();
+        let kind = attachment.field_text("type").unwrap_or_default();
+        let kind = kind.as_str();
+        match &*kind {
+            "queued_command" => Some(self.queued_command(line, raw, under, &attachment, out)),
+            "hook_blocking_error" | "hook_non_blocking_error" | "hook_system_message" => {
+                let blocking = attachment.get("blockingError").and_then(|error| error.field_text("blockingError"));
+                let told = ["content", "stderr", "stdout"].iter().find_map(|key| attachment.field_text(key));
+                let text = blocking.or(told).filter(|text| !text.is_blank());
+                let Some(text) = text else { return Some(Fate::Hidden(Rule::QuietHook)) };
+                let name = attachment.field_text("hookName").unwrap_or_default();
+                self.notice(line, raw, NoticeKind::Hook { name }, text, out);
+                Some(Fate::Shown)
+            }
+            "model" => {
+                let model = attachment.get("identity").and_then(|identity| identity.field_text("modelId"));
+                if let Some(model) = model.filter(|_| under.is_none()) {
+                    out.push(Event::Meta { meta: Meta::Model { name: Key::from(model.as_str()) } });
+                }
+                Some(Fate::Hidden(Rule::Bookkeeping))
+            }
+            "hook_success" | "hook_additional_context" | "async_hook_response" => Some(Fate::Hidden(Rule::QuietHook)),
+            kind if INJECTED.contains(&kind) => Some(Fate::Hidden(Rule::Injected)),
+            _ => None,
+        }
+    }
+
+    /// A prompt that was put into a running turn has no user record of its own.
+    fn queued_command(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, attachment: &Json, out: &mut Vec<Event>) -> Fate {
+        let prompt = attachment.get("prompt").unwrap_or_default();
+        let blocks = prompt.items();
+        let texts: Vec<String> = blocks.iter().filter_map(|block| Some(block.field_text("text")?.to_string())).collect();
+        let text = prompt.text().unwrap_or_else(|| texts.join("\n").into());
+        let is_task = attachment.field_text("commandMode").is_some_and(|mode| mode == "task-notification");
+        if is_task || text.starts_with("<task-notification>") {
+            return self.conversation.words(line, raw, under, &text, &[], out);
+        }
+        let key = self.conversation.name(line, raw.uuid);
+        let prompt = Prompt { text, author: Author::Person, steered: true, ..Prompt::default() };
+        out.push(Event::Put { key, under: under.cloned(), message: None, block: Block::Prompt(prompt) });
+        Fate::Shown
+    }
+
+    fn progress(&mut self, line: &Line, raw: &Raw, out: &mut Vec<Event>) -> Option<Fate> {
+        let data = raw.data.map(|span| line.json(span)).unwrap_or_default();
+        let kind = data.field_text("type").unwrap_or_default();
+        match &*kind.as_str() {
+            "bash_progress" | "mcp_progress" | "query_update" | "search_results_received" | "waiting_for_task" => {
+                Some(Fate::Hidden(Rule::Step))
+            }
+            "hook_progress" => Some(Fate::Hidden(Rule::QuietHook)),
+            "agent_progress" => {
+                let under = raw.under.map(|span| line.key(span));
+                let inner = Line::new(data.get("message")?.bytes().clone());
+                let (message, damage) = record::read(&inner);
+                if damage.is_some() {
+                    return None;
+                }
+                Some(match message.kind.map(|span| inner.word(span)) {
+                    Some(b"assistant") => self.conversation.assistant(&inner, &message, under.as_ref(), out),
+                    Some(b"user") => self.conversation.user(&inner, &message, under.as_ref(), out),
+                    _ => Fate::Hidden(Rule::Step),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+enum Place {
+    Main,
+    Under(Key),
+    Nowhere,
+}
+
+/// Attachments that Claude Code gives to the model on its own account.
+const INJECTED: &[&str] = &[
+    "total_tokens_reminder", "task_reminder", "todo_reminder", "skill_listing", "deferred_tools_delta",
+    "agent_listing_delta", "mcp_instructions_delta", "auto_mode", "plan_mode", "plan_mode_exit", "ultra_effort_enter",
+    "workflow_keyword_request", "goal_status", "date_change", "date", "structured_output", "command_permissions",
+    "edited_text_file", "file", "already_read_file", "compact_file_reference", "read_truncation_notice", "directory",
+    "nested_memory", "opened_file_in_ide", "selected_lines_in_ide", "diagnostics", "prompt_snapshot", "environment",
+    "session_context", "remote_session_change", "plan_file_reference", "critical_system_reminder", "output_style",
+    "invoked_skills", "context_efficiency", "task_status", "teammate_mailbox", "team_context",
+];
+
+fn whole(line: &Line) -> Json {
+    Json::new(line.bytes().clone())
+}
+
+/// Tokens before and after a compaction, in either spelling.
+pub(super) fn compact_tokens(record: &Json) -> (Option<u64>, Option<u64>) {
+    let meta = record.get("compactMetadata").or_else(|| record.get("compact_metadata")).unwrap_or_default();
+    let count = |keys: [&str; 2]| keys.iter().find_map(|key| meta.get(key)?.number()).map(|n| n as u64);
+    (count(["preTokens", "pre_tokens"]), count(["postTokens", "post_tokens"]))
+}
+
+/// A record's kind with what tells it apart: `system/x`, `attachment/y`, `progress/z`.
+fn full_kind(line: &Line, raw: &Raw) -> String {
+    let kind = raw.kind.map_or_else(Key::default, |span| line.key(span));
+    let inner = |span: Option<Span>| span.and_then(|span| line.json(span).field_text("type"));
+    let second = raw.subtype.map(|span| line.text(span)).or_else(|| inner(raw.attachment)).or_else(|| inner(raw.data));
+    second.map_or_else(|| kind.to_string(), |second| format!("{kind}/{second}"))
+}
+
+/// Names a record in little space. Two records of one file do not collide in practice: 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A session file's own lines have `parentUuid` and `isSidechain`, or are side records with a `sessionId`.
+pub(crate) fn claim(line: &Line) -> Claim {
+    let bytes = line.bytes();
+    let (mut kind, mut chained, mut session, mut message) = (None, false, false, false);
+    Reader::new(bytes).object(|reader, key| match key {
+        b"type" => kind = reader.text(),
+        b"parentUuid" | b"isSidechain" | b"leafUuid" => chained = true,
+        b"sessionId" => session = true,
+        b"message" => message = true,
+        _ => {}
+    });
+    match kind.map(|span| line.word(span)) {
+        Some(b"user" | b"assistant" | b"system" | b"attachment" | b"progress" | b"summary") if chained => Claim::Yes,
+        Some(
+            b"queue-operation" | b"file-history-snapshot" | b"last-prompt" | b"ai-title" | b"custom-title" | b"permission-mode"
+            | b"mode" | b"atis-latch" | b"api-request" | b"api-request-blob" | b"api-request-shape" | b"cost-state" | b"pr-link"
+            | b"agent-name" | b"bridge-session" | b"file-history-delta" | b"agent-setting" | b"tools-used" | b"worktree-state",
+        ) => Claim::Yes,
+        Some(b"summary") => Claim::Yes,
+        Some(b"user" | b"assistant") if message || session => Claim::Maybe,
+        _ => Claim::No,
+    }
+}
