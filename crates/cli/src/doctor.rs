@@ -21,7 +21,7 @@ const PROGRAMS: [&str; 3] = ["claude", "codex", "pi"];
 /// How many damaged lines of a file are printed; the JSON form has more.
 const PRINTED_DAMAGE: usize = 20;
 
-/// Looks at files, or at this machine. Exits with 1 when something needs a look.
+/// Looks at files, or at this machine. Exits with 1 when something needs a look, and with 2 when a file is unreadable.
 pub(crate) fn run(args: &Doctor, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
     let machine = args.paths.is_empty();
     let files = if machine { files_of_machine() } else { files_of(&args.paths)? };
@@ -36,13 +36,16 @@ pub(crate) fn run(args: &Doctor, terminal: &Terminal, no_pager: bool) -> Result<
         .collect();
     bar.finish_and_clear();
     let total = Total::of(&accounts);
-    let healthy = accounts.iter().all(Account::is_healthy);
     let output = if args.json { Output::stdout() } else { Output::paged(terminal, no_pager) };
     match args.json {
         true => write_json(output, machine, &accounts, &total)?,
         false => write_text(output, machine, &accounts, &total)?,
     }
-    Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(match () {
+        () if total.unreadable > 0 => ExitCode::from(2),
+        () if accounts.iter().all(Account::is_healthy) => ExitCode::SUCCESS,
+        () => ExitCode::from(1),
+    })
 }
 
 fn files_of_machine() -> Vec<Stamp> {

@@ -67,6 +67,11 @@ pub(crate) fn rows(sessions: &[Found]) -> Vec<Row> {
     arrange(rows.into_iter().flatten().collect())
 }
 
+/// The same for sessions outside of the agents' folders, whose rows are not kept.
+pub(crate) fn rows_uncached(sessions: &[Found]) -> Vec<Row> {
+    arrange(sessions.par_iter().filter_map(skim).collect())
+}
+
 /// Adds subagents' rows to the ones that spawned them, and puts the newest first.
 fn arrange(rows: Vec<Row>) -> Vec<Row> {
     let (subagents, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.subagent_of.is_some());
