@@ -1,5 +1,7 @@
-//! One reader for a whole stream: it finds the format, and stays right when another agent's lines are mixed in.
+//! One reader for a whole stream: it stays right when another agent's lines are mixed in, and it puts a subagent's
+//! file under the task that started it.
 
+use parlor_model::Key;
 use parlor_model::event::{Event, Fate, Reading};
 use parlor_model::json::{Kind, Reader};
 use parlor_model::line::Line;
@@ -8,18 +10,26 @@ use crate::{Claim, Dialect, Format};
 
 /// Reads lines of a format, and lines of other formats that got in between.
 pub struct Decoder {
-    format: Format,
+    format: Option<Format>,
     readers: Vec<(Format, Box<dyn Dialect>)>,
+    under: Option<Key>,
 }
 
 impl Decoder {
-    /// A reader for `format`.
-    pub fn new(format: Format) -> Self {
-        Decoder { format, readers: vec![(format, format.dialect())] }
+    /// A reader for `format`; without one, each line goes to the dialect that claims it.
+    pub fn new(format: Option<Format>) -> Self {
+        let readers = format.map(|format| (format, format.dialect())).into_iter().collect();
+        Decoder { format, readers, under: None }
+    }
+
+    /// A reader for a subagent's own file: what it did lies under the tool call `task`, and what it says of its
+    /// session and turns is not the main conversation's.
+    pub fn nested(format: Format, task: Key) -> Self {
+        Decoder { under: Some(task), ..Decoder::new(Some(format)) }
     }
 
     /// The format of the stream.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> Option<Format> {
         self.format
     }
 
@@ -28,9 +38,22 @@ impl Decoder {
         if line.is_blank() {
             return Reading { fate: Fate::Blank, at: None };
         }
-        let reading = self.readers[0].1.read(line, out);
+        let start = out.len();
+        let reading = self.route(line, out);
+        if let Some(task) = &self.under {
+            let events = out.split_off(start);
+            out.extend(events.into_iter().filter_map(|event| nest(event, task)));
+        }
+        reading
+    }
+
+    fn route(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
+        let reading = match self.format {
+            Some(_) => self.readers[0].1.read(line, out),
+            None => unknown(line, ""),
+        };
         let Fate::Unknown(_) = reading.fate else { return reading };
-        let claims = |format: &Format| *format != self.format && format.claim(line) == Claim::Yes;
+        let claims = |format: &Format| Some(*format) != self.format && format.claim(line) == Claim::Yes;
         let Some(other) = Format::ALL.into_iter().find(claims) else { return reading };
         let known = self.readers.iter().position(|(format, _)| *format == other);
         let index = known.unwrap_or_else(|| {
@@ -47,17 +70,14 @@ impl Decoder {
     }
 }
 
-/// Why a line that is not understood is damaged, or `None` when it is sound JSON of an unknown kind. Plain text is
-/// not damaged: streams carry warnings and banners.
-pub(crate) fn damage(line: &Line) -> Option<&'static str> {
-    let bytes = line.bytes();
-    let mut reader = Reader::new(bytes);
-    match reader.kind() {
-        Kind::Object | Kind::Array => {
-            reader.skip();
-            reader.finish().map(|at| if at >= bytes.len() { "the line is cut" } else { "not valid JSON" })
+/// An event of a subagent's file as the main conversation sees it.
+fn nest(event: Event, task: &Key) -> Option<Event> {
+    match event {
+        Event::Put { key, under, message, block } => {
+            Some(Event::Put { key, under: under.or_else(|| Some(task.clone())), message, block })
         }
-        _ => None,
+        Event::Meta { .. } | Event::Turn { .. } | Event::Overtake { .. } => None,
+        Event::Grow { .. } | Event::End { .. } | Event::Ask { .. } | Event::Usage { .. } => Some(event),
     }
 }
 
@@ -68,6 +88,18 @@ pub(crate) fn unknown(line: &Line, kind: &str) -> Reading {
         None if kind.is_empty() => Reading::unknown(if starts_json(line) { "untyped" } else { "text" }, None),
         None => Reading::unknown(kind, None),
     }
+}
+
+/// Why a line is damaged, or `None` when it is sound JSON. Plain text is not damaged: streams carry warnings and
+/// banners.
+fn damage(line: &Line) -> Option<&'static str> {
+    if !starts_json(line) {
+        return None;
+    }
+    let bytes = line.bytes();
+    let mut reader = Reader::new(bytes);
+    reader.skip();
+    reader.finish().map(|at| if at >= bytes.len() { "the line is cut" } else { "not valid JSON" })
 }
 
 fn starts_json(line: &Line) -> bool {

@@ -1,10 +1,11 @@
 //! Messages become events, and the little that must be remembered between lines to name their blocks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use parlor_model::Key;
 use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt};
-use parlor_model::event::{End, Event, Fate, Meta, Turn};
+use parlor_model::event::{Event, Fate, Meta, Turn};
 use parlor_model::json::Span;
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
@@ -28,8 +29,8 @@ pub(super) struct Conversation {
     command: Option<(Key, Text)>,
     /// The compaction whose summary comes in a record of its own.
     compaction: Option<(Key, NoticeKind)>,
-    /// The last reply of the main conversation, to compare with a final result.
-    pub(super) last_reply: Option<Text>,
+    /// What the main conversation replied, to compare with final results: they may come late, several at once.
+    replies: HashSet<u64>,
     counter: u64,
     /// True while reading a subagent's own file: its prompt is its caller's.
     pub(super) is_agent_file: bool,
@@ -126,7 +127,7 @@ impl Conversation {
         let key = Key::from(format!("{name}/{index}"));
         let (key, block) = content::assistant_block(line, block, key, raw.aborted);
         if let (Block::Reply(reply), None) = (&block, under) {
-            self.last_reply = Some(reply.text.clone());
+            self.replies.insert(hash(reply.text.as_str().as_bytes()));
         }
         out.push(Event::Put { key, under: under.cloned(), message: Some(name.clone()), block });
     }
@@ -243,6 +244,11 @@ impl Conversation {
         }
     }
 
+    /// True when the main conversation has said just this.
+    pub(super) fn has_replied(&self, text: &Text) -> bool {
+        self.replies.contains(&hash(text.as_str().as_bytes()))
+    }
+
     /// The context is compacted from here; its summary may follow in another record.
     pub(super) fn boundary(&mut self, key: Key, before: Option<u64>, after: Option<u64>, out: &mut Vec<Event>) {
         let kind = NoticeKind::Compaction { before, after };
@@ -255,11 +261,13 @@ impl Conversation {
         let (key, kind) = self.compaction.take().unwrap_or_else(|| (self.name(line, raw.uuid), fresh));
         out.push(Event::notice(key, Notice { kind, text: text.clone() }));
     }
+}
 
-    /// The block that streams at `index` of the message `name` is complete.
-    pub(super) fn complete(key: Key) -> Event {
-        Event::End { key, end: End::Complete }
-    }
+/// Names a record or a text in little space. Two of one session do not collide in practice: 64 bits.
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The CLI's own filler between turns, which no model said.

@@ -1,8 +1,8 @@
 //! Claude Code's session file: one record per content block, in the order of writing.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
+use bytes::Bytes;
 use parlor_model::Key;
 use parlor_model::action::delegates;
 use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt};
@@ -12,7 +12,7 @@ use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
 
-use super::conversation::{Conversation, first_text};
+use super::conversation::{Conversation, first_text, hash};
 use super::record::{self, Raw};
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
@@ -211,9 +211,7 @@ impl ClaudeSession {
             }
             b"api_error" => {
                 let error = whole(line).get("error").unwrap_or_default();
-                let told = ["message", "formatted"].iter().find_map(|key| error.field_text(key));
-                let text = told.unwrap_or_else(|| error.lossy().into_owned().into());
-                self.notice(line, raw, NoticeKind::Retry, text, out);
+                self.notice(line, raw, NoticeKind::Retry, error_text(&error), out);
                 Some(Fate::Shown)
             }
             b"local_command" => {
@@ -330,6 +328,16 @@ const INJECTED: &[&str] = &[
     "invoked_skills", "context_efficiency", "task_status", "teammate_mailbox", "team_context",
 ];
 
+/// The words of an API error: its message is often the raw body, which has a message of its own.
+fn error_text(error: &Json) -> Text {
+    let told = ["message", "formatted"].iter().find_map(|key| error.field_text(key));
+    let Some(text) = told else { return error.lossy().into_owned().into() };
+    let decoded = text.as_str();
+    let body = decoded.find('{').map(|start| Json::new(Bytes::copy_from_slice(&decoded.as_bytes()[start..])));
+    let inner = body.and_then(|body| body.get("error")?.field_text("message"));
+    inner.unwrap_or_else(|| text.clone())
+}
+
 fn whole(line: &Line) -> Json {
     Json::new(line.bytes().clone())
 }
@@ -347,13 +355,6 @@ fn full_kind(line: &Line, raw: &Raw) -> String {
     let inner = |span: Option<Span>| span.and_then(|span| line.json(span).field_text("type"));
     let second = raw.subtype.map(|span| line.text(span)).or_else(|| inner(raw.attachment)).or_else(|| inner(raw.data));
     second.map_or_else(|| kind.to_string(), |second| format!("{kind}/{second}"))
-}
-
-/// Names a record in little space. Two records of one file do not collide in practice: 64 bits.
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// A session file's own lines have `parentUuid` and `isSidechain`, or are side records with a `sessionId`.

@@ -1,11 +1,11 @@
 //! `claude -p --output-format stream-json`, and the bare events of the Anthropic API.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use parlor_model::Key;
 use parlor_model::block::{Block, Notice, NoticeKind, Reply, Thought};
-use parlor_model::event::{Ask, Event, Fate, Meta, Part, Reading, Turn};
-use parlor_model::json::{Json, Reader};
+use parlor_model::event::{Ask, End, Event, Fate, Meta, Part, Reading, Turn};
+use parlor_model::json::{Json, Reader, Span};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
@@ -29,7 +29,8 @@ pub(crate) struct ClaudeStream {
     asks: HashMap<Key, Key>,
     /// True once usage comes with the events: the lines of complete messages then repeat a stale count.
     has_events: bool,
-    results: u64,
+    /// Tasks that went to the background: only their end is news, the others' result is.
+    background: HashSet<Key>,
 }
 
 /// A message that streams in.
@@ -113,7 +114,7 @@ impl ClaudeStream {
             b"control_response" | b"keep_alive" | b"auth_status" | b"command_lifecycle" | b"transcript_mirror" => {
                 Some(Fate::Hidden(Rule::Protocol))
             }
-            b"rate_limit_event" => Some(self.rate_limit(line, raw, out)),
+            b"rate_limit_event" => Some(self.rate_limit(line, out)),
             b"tool_progress" | b"tool_use_summary" | b"prompt_suggestion" | b"active_goal" | b"conversation_reset" => {
                 Some(Fate::Hidden(Rule::Status))
             }
@@ -134,7 +135,7 @@ impl ClaudeStream {
             "content_block_delta" => self.delta(event, index, under, out),
             "content_block_stop" => {
                 let key = self.streams.get(&under).and_then(|stream| stream.blocks.get(&index).cloned());
-                out.extend(key.map(Conversation::complete));
+                out.extend(key.map(|key| Event::End { key, end: End::Complete }));
                 false
             }
             "message_delta" => {
@@ -182,9 +183,9 @@ impl ClaudeStream {
         let stream = self.streams.entry(under.clone()).or_default();
         let key = Key::from(format!("{}/{index}", stream.id));
         let (key, block) = match raw.kind(&inner) {
-            BlockKind::Text => (key, Block::Reply(Reply { text: text(&inner, &raw.text), streaming: true, ..Reply::default() })),
+            BlockKind::Text => (key, Block::Reply(Reply { text: text(&inner, raw.text), streaming: true, ..Reply::default() })),
             BlockKind::Thinking => {
-                (key, Block::Thought(Thought { text: text(&inner, &raw.thinking), streaming: true, ..Thought::default() }))
+                (key, Block::Thought(Thought { text: text(&inner, raw.thinking), streaming: true, ..Thought::default() }))
             }
             BlockKind::Call => {
                 let (key, block) = content::assistant_block(&inner, &raw, key, false);
@@ -268,7 +269,15 @@ impl ClaudeStream {
                 self.notice(NoticeKind::Retry, text.into(), out);
                 Some(Fate::Shown)
             }
+            b"task_started" => {
+                let backgrounded = record.get("is_backgrounded").and_then(|flag| flag.bool()).unwrap_or(true);
+                self.background.extend(told("task_id").filter(|_| backgrounded).map(|id| Key::from(id.as_str())));
+                Some(Fate::Hidden(Rule::Status))
+            }
             b"task_notification" => {
+                if told("task_id").is_some_and(|id| !self.background.contains(id.as_str().as_ref())) {
+                    return Some(Fate::Hidden(Rule::Repeat));
+                }
                 let text = told("summary").or_else(|| told("status"))?;
                 self.notice(NoticeKind::Task, text, out);
                 Some(Fate::Shown)
@@ -286,7 +295,7 @@ impl ClaudeStream {
                 self.notice(NoticeKind::Info, text, out);
                 Some(Fate::Shown)
             }
-            b"status" | b"thinking_tokens" | b"task_started" | b"task_progress" | b"task_updated" | b"background_tasks_changed"
+            b"status" | b"thinking_tokens" | b"task_progress" | b"task_updated" | b"background_tasks_changed"
             | b"permission_denied" | b"session_state_changed" | b"state" | b"ui_invalidate" | b"files_persisted"
             | b"plugin_install" | b"commands_changed" | b"elicitation_complete" | b"control_request_progress"
             | b"worker_shutting_down" | b"mirror_error" | b"memory_recall" | b"model_refusal_no_fallback" => {
@@ -298,14 +307,13 @@ impl ClaudeStream {
 
     /// The end of a turn. Its text repeats the last reply, or it is news.
     fn result(&mut self, line: &Line, out: &mut Vec<Event>) -> Fate {
-        self.results += 1;
         let record = Json::new(line.bytes().clone());
         let text = record.field_text("result").filter(|text| !text.is_blank());
         self.totals(&record, out);
         let reason = record.field_text("terminal_reason").unwrap_or_default();
         let is_error = record.get("is_error").and_then(|flag| flag.bool()).unwrap_or(false);
         let failed = is_error || record.field_text("subtype").is_some_and(|subtype| subtype.starts_with("error"));
-        let same = text.is_none() || text == self.conversation.last_reply;
+        let same = text.as_ref().is_none_or(|text| self.conversation.has_replied(text));
         if reason.starts_with("aborted") {
             out.push(Event::Turn { turn: Turn::Interrupted { reason: Key::new_static("user_cancel") } });
             return Fate::Shown;
@@ -355,7 +363,7 @@ impl ClaudeStream {
         Fate::Shown
     }
 
-    fn rate_limit(&mut self, line: &Line, _raw: &Raw, out: &mut Vec<Event>) -> Fate {
+    fn rate_limit(&mut self, line: &Line, out: &mut Vec<Event>) -> Fate {
         let info = Json::new(line.bytes().clone()).get("rate_limit_info").unwrap_or_default();
         if info.field_text("status").is_some_and(|status| status == "rejected") {
             self.notice(NoticeKind::Warning, "Rate limit reached".into(), out);
@@ -370,7 +378,7 @@ impl ClaudeStream {
     }
 }
 
-fn text(line: &Line, span: &Option<parlor_model::json::Span>) -> Text {
+fn text(line: &Line, span: Option<Span>) -> Text {
     span.map_or_else(Text::default, |span| line.text(span))
 }
 
