@@ -88,8 +88,7 @@ impl Account {
         let format = source.detect(Input::Auto);
         let mut account =
             Account { format: format.map(Format::name), lines: count_lines(&source.bytes), ..Account::default() };
-        // Lines of a format that nobody knows are unknown or damaged to any dialect.
-        let mut decoder = Decoder::new(format.unwrap_or(Format::ClaudeSession));
+        let mut decoder = Decoder::new(format);
         let mut events = Vec::new();
         let ends_open = source.bytes.last().is_some_and(|byte| *byte != b'\n');
         for (index, line) in source.lines().enumerate() {

@@ -122,7 +122,7 @@ pub(crate) struct Convert {
 pub(crate) struct From {
     /// The input's format: `auto`, or a name such as `claude-session`.
     #[arg(long = "from", value_name = "FORMAT", default_value = "auto", value_parser = input)]
-    pub(crate) format: Input,
+    pub(crate) input: Input,
 }
 
 /// The format of an input.

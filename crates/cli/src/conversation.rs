@@ -37,7 +37,7 @@ impl Conversation {
     pub(crate) fn whole(source: &Source, format: Format) -> Conversation {
         let mut transcript = Transcript::default();
         let subagents = Subagents::of(source.path.as_deref(), format, &source.bytes);
-        fold(&mut transcript, &mut Decoder::new(format), subagents, source.lines().enumerate());
+        fold(&mut transcript, &mut Decoder::new(Some(format)), subagents, source.lines().enumerate());
         let (session, entries) = transcript.into_parts();
         Conversation { session, entries }
     }
@@ -69,7 +69,7 @@ impl Conversation {
     /// counting those before would mean to read the whole file.
     fn from_offset(source: &Source, format: Format, start: usize) -> Conversation {
         let mut transcript = Transcript::default();
-        let mut decoder = Decoder::new(format);
+        let mut decoder = Decoder::new(Some(format));
         let mut events = Vec::new();
         let before = source.bytes.slice(..start);
         for line in Splitter::split(&before).take(DETECT_LINES) {

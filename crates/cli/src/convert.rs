@@ -64,9 +64,9 @@ struct Filter {
 
 impl Filter {
     fn new(args: &Convert) -> Filter {
-        let decoder = match args.from.format {
+        let decoder = match args.from.input {
             Input::Auto => None,
-            Input::Known(format) => Some(Decoder::new(format)),
+            Input::Known(format) => Some(Decoder::new(Some(format))),
         };
         Filter {
             waiting: Vec::new(),
@@ -89,12 +89,12 @@ impl Filter {
         if sure || self.waiting.len() >= DETECT_LINES { self.decide(output) } else { Ok(()) }
     }
 
-    /// Chooses the format by the lines that wait, and lets them go. Lines that nobody claims go through any decoder:
-    /// it keeps them as unknown, and hands those that come later and are known to the dialect that knows them.
+    /// Chooses the format by the lines that wait, and lets them go. Where nobody claims
+    /// them they are kept as unknown, and each line to come goes to the dialect that claims it.
     fn decide(&mut self, output: &mut impl Write) -> Result<()> {
         let format = Format::detect(&self.waiting);
         self.unclaimed = format.is_none() && !self.waiting.is_empty();
-        self.decoder = Some(Decoder::new(format.unwrap_or(Format::ClaudeSession)));
+        self.decoder = Some(Decoder::new(format));
         for line in std::mem::take(&mut self.waiting) {
             self.step(&line, output)?;
         }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         None => by_extension(&args.output)?,
     };
     let source = Source::named(&args.session)?;
-    let format = source.format(args.from.format)?;
+    let format = source.format(args.from.input)?;
     let conversation = Conversation::whole(&source, format);
     let look = Look { form: form.into(), thinking: true, color: false, width: WIDTH };
     if args.output == Path::new("-") {

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Show, terminal: &Terminal, no_pager: bool) -> Result<Ex
     if args.raw {
         return raw(&source, args.last, terminal, no_pager);
     }
-    let format = source.format(args.from.format)?;
+    let format = source.format(args.from.input)?;
     let conversation = match args.last {
         None => Conversation::whole(&source, format),
         Some(wanted) => Conversation::last(&source, format, wanted),

@@ -84,7 +84,7 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
     let source = Source::file(&found.file.path).ok()?;
     let format = source.detect(Input::Auto)?;
     let mut transcript = Transcript::default();
-    let mut decoder = Decoder::new(format);
+    let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
         events.clear();
@@ -128,7 +128,7 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
 fn count_subagent(transcript: &mut Transcript, path: &std::path::Path) {
     let Ok(source) = Source::file(path) else { return };
     let Some(format) = source.detect(Input::Auto) else { return };
-    let mut decoder = Decoder::new(format);
+    let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
         events.clear();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
 use parlor_model::Key;
-use parlor_model::block::{Author, Block, Unknown};
+use parlor_model::block::{Block, Unknown};
 use parlor_model::event::{Event, Fate, Reading};
 use parlor_model::json::Json;
 use parlor_transcript::Transcript;
@@ -67,9 +67,8 @@ impl Subagents {
 
     fn fold_file(&mut self, path: &Path, call: &Key, transcript: &mut Transcript, depth: u8) {
         let Ok(source) = Source::file(path) else { return };
-        let agent = agent_of(path).unwrap_or_default();
         let first = self.started.saturating_mul(PLACES);
-        let mut decoder = Decoder::new(Format::ClaudeSession);
+        let mut decoder = Decoder::nested(Format::ClaudeSession, call.clone());
         let mut events = Vec::new();
         for (seq, line) in (first..).zip(source.lines()) {
             events.clear();
@@ -79,30 +78,14 @@ impl Subagents {
                 Fate::Damaged(_) => Some(Key::new_static("damaged")),
                 Fate::Shown | Fate::Hidden(_) | Fate::Blank => None,
             };
-            let raw = || Json::new(line.bytes().clone());
-            let unknown = unknown.map(|kind| Event::put(format!("unknown/{seq}"), Block::Unknown(Unknown { kind, raw: raw() })));
-            let events: Vec<Event> = events.drain(..).chain(unknown).filter_map(|event| lay_under(event, call, agent)).collect();
+            // The reducer would show it in the conversation itself.
+            events.extend(unknown.map(|kind| {
+                let block = Block::Unknown(Unknown { kind, raw: Json::new(line.bytes().clone()) });
+                Event::Put { key: format!("unknown/{seq}").into(), under: Some(call.clone()), message: None, block }
+            }));
             transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, &events);
             self.fold_started(&events, transcript, depth);
         }
-    }
-}
-
-/// What an event of a subagent means to the session: its blocks lie under the call, its turns and facts are its own.
-fn lay_under(event: Event, call: &Key, agent: &str) -> Option<Event> {
-    match event {
-        Event::Put { key, under, message, mut block } => {
-            if let Block::Prompt(prompt) = &mut block
-                && prompt.author == Author::Person
-            {
-                prompt.author = Author::Caller;
-            }
-            // Calls have ids of their own; other blocks may be named by counters that start anew in each file.
-            let key = if matches!(block, Block::Tool(_)) { key } else { format!("{agent}/{key}").into() };
-            Some(Event::Put { key, under: under.or_else(|| Some(call.clone())), message, block })
-        }
-        Event::End { .. } | Event::Ask { .. } | Event::Usage { .. } => Some(event),
-        Event::Meta { .. } | Event::Turn { .. } | Event::Grow { .. } | Event::Overtake { .. } => None,
     }
 }
 
