@@ -29,7 +29,7 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     let output = tool.output.as_deref();
     let text = output.filter(|_| showing != Showing::Hidden).map(output_text).unwrap_or_default();
     let long_command = long_argument(&view);
-    let foldable = !matches!(view.body, Body::Nothing) || !text.trim().is_empty() || long_command || has_extras(output);
+    let foldable = !matches!(view.body, Body::Nothing | Body::Link { .. }) || !text.trim().is_empty() || long_command || has_extras(output);
     html.markup(if foldable { "<details class=\"card" } else { "<div class=\"card" });
     view.classes.iter().for_each(|class| {
         html.markup(" ").markup(class);
@@ -80,6 +80,14 @@ fn head(view: &View, tool: &Tool, html: &mut Html) {
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(state_word(tool.state));
     html.markup("\"></span><span class=\"name\" title=\"Tool Call · ").text(&one_line(&tool.name, 120));
     html.markup("\"><i class=\"icon ").markup(view.icon).markup("\"></i>").text(&view.verb).markup("</span>");
+    if let Body::Link { url } = &view.body {
+        html.markup("<span class=\"arg\">");
+        link(&url.as_str(), html);
+        html.markup("</span>");
+        facts(&view.facts, html);
+        return;
+    }
+    // A command is always visible in full, as far as a title can hold it.
     html.markup(if view.icon == "run" { "<code class=\"arg whole\">" } else { "<span class=\"arg\">" });
     let (first, rest) = split_lines(view.argument.trim_end(), TITLE_LINES);
     let shown = &first[..first.floor_char_boundary(TITLE_BYTES)];
@@ -129,8 +137,8 @@ fn peek(tool: &Tool, view: &View, text: &str, html: &mut Html) {
 
 fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &View, text: &str, html: &mut Html) {
     match &view.body {
-        Body::Nothing => {}
-        Body::Diff(files) => diffs(files, html),
+        Body::Nothing | Body::Link { .. } => {}
+        Body::Diff(files) => diffs(files, view.argument == files.first().map_or("", |file| &file.path), html),
         Body::Preview { path, content } => preview(context, path, &content.as_str(), html),
         Body::Files(files) => file_list(context, files, html),
         Body::Todo(todos) => {
@@ -144,11 +152,6 @@ fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &
                 html.text(&todo.text.as_str()).markup("</li>");
             }
             html.markup("</ul>");
-        }
-        Body::Link { url } => {
-            html.markup("<div class=\"link\">");
-            link(&url.as_str(), html);
-            html.markup("</div>");
         }
         Body::Nested { prompt } => nested(context, index, entry, tool, prompt, text, html),
         Body::Message { content } => {
@@ -169,14 +172,18 @@ fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &
     }
 }
 
-fn diffs(files: &[FileDiff], html: &mut Html) {
-    let mut last = (files.len() < 2).then(|| files.first().map(|file| file.path.as_str())).flatten();
+/// Changes to files, each under its path; a card of one file has it in its title.
+pub(crate) fn diffs(files: &[FileDiff], titled: bool, html: &mut Html) {
+    let mut last = files.first().filter(|_| titled && files.len() == 1).map(|file| file.path.as_str());
     for file in files {
         if last != Some(&file.path) {
             html.markup("<div class=\"path\">").text(&file.path).markup("</div>");
             last = Some(&file.path);
         }
         file.diff.to_html(html);
+        if file.missing > 0 {
+            cut(&format!("… {} not shown", plural(file.missing, "line")), html);
+        }
     }
 }
 

@@ -9,10 +9,9 @@ use crate::attachment_html::attachment;
 use crate::card_html;
 use crate::clip::{Clip, count_lines, indented, one_line, split_lines};
 use crate::context::Context;
-use crate::diff::Diff;
 use crate::html::Html;
-use crate::measure::{clock, duration, tokens};
-use crate::view::shorten;
+use crate::measure::{clock, duration, plural, tokens};
+use crate::view::{FileDiff, sums};
 use crate::{ansi, markdown, patch};
 
 /// Appends the entry at `index`. Entries that are shown within another (`Outline::root_of`) are part of that one's
@@ -285,14 +284,12 @@ fn remark(markup: &'static str, prefix: &str, text: &str, html: &mut Html) {
 fn working_tree(context: &Context<'_>, text: &str, html: &mut Html) {
     html.markup("<details class=\"card\"><summary class=\"head\"><span class=\"state\"></span>");
     html.markup("<span class=\"name\"><i class=\"icon edit\"></i>Working tree</span><span class=\"arg\">");
-    let files = patch::files(text);
-    html.text(&crate::measure::plural(files.len() as u64, "file")).markup("</span></summary>");
-    for file in files {
-        html.markup("<div class=\"path\">").text(&file.path.as_str()).markup("</div>");
-        let mut diff = Diff::of_hunks(&file.hunks);
-        shorten(&mut diff, context.options.limits.lines);
-        diff.to_html(html);
-    }
+    let mut files: Vec<FileDiff> = patch::files(text).iter().map(|file| FileDiff::of_patch(file, None)).collect();
+    files.iter_mut().for_each(|file| file.shorten(context.options.limits.lines));
+    let (added, removed) = sums(&files);
+    html.text(&plural(files.len() as u64, "file")).markup("</span><span class=\"facts\"><span class=\"plus\">+");
+    html.number(added).markup("</span> <span class=\"minus\">−").number(removed).markup("</span></span></summary>");
+    card_html::diffs(&files, false, html);
     html.markup("</details>");
 }
 

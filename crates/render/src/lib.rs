@@ -8,6 +8,7 @@ mod clip;
 mod context;
 mod diff;
 pub mod entry_html;
+pub mod export_markdown;
 mod highlight;
 mod html;
 mod markdown;
@@ -15,9 +16,12 @@ mod measure;
 pub mod page;
 mod paint;
 mod patch;
+pub mod plain;
 #[cfg(test)]
 mod sample;
+pub mod terminal;
 mod view;
+mod visible;
 
 pub use context::{Context, Limits, Options, Outline};
 pub use html::Html;

@@ -94,6 +94,8 @@ pub(crate) enum Showing {
 pub(crate) struct FileDiff {
     pub(crate) path: String,
     pub(crate) diff: Diff,
+    /// Lines of the diff that are left out.
+    pub(crate) missing: u64,
 }
 
 /// The lines of a new file that are shown before it is unfolded.
@@ -113,7 +115,7 @@ impl View {
             if removed > 0 || added == 0 {
                 view.facts.push(Fact { tone: Tone::Minus, text: format!("−{removed}") });
             }
-            files.iter_mut().for_each(|file| shorten(&mut file.diff, most_lines));
+            files.iter_mut().for_each(|file| file.shorten(most_lines));
         }
         if failed || (!done && view.result == Showing::Hidden) {
             // What failed says why, whatever is hidden when it goes well.
@@ -418,16 +420,15 @@ fn classes(tool: &Tool, message: bool) -> Vec<&'static str> {
 }
 
 fn of_edits(path: &str, edits: &[(Text, Text)]) -> Vec<FileDiff> {
-    let one = |(old, new): &(Text, Text)| FileDiff { path: path.to_owned(), diff: Diff::between(&old.as_str(), &new.as_str()) };
+    let one = |(old, new): &(Text, Text)| {
+        let diff = Diff::between(&old.as_str(), &new.as_str());
+        FileDiff { path: path.to_owned(), diff, missing: 0 }
+    };
     edits.iter().map(one).collect()
 }
 
 fn of_patches(patches: &[FilePatch], cwd: Option<&str>) -> Vec<FileDiff> {
-    let one = |patch: &FilePatch| FileDiff {
-        path: relative(&patch.path.as_str(), cwd).into_owned(),
-        diff: Diff::of_hunks(&patch.hunks),
-    };
-    patches.iter().map(one).collect()
+    patches.iter().map(|patch| FileDiff::of_patch(patch, cwd)).collect()
 }
 
 /// Lines added and removed over all files.
@@ -437,10 +438,17 @@ pub(crate) fn sums(files: &[FileDiff]) -> (u64, u64) {
     })
 }
 
-pub(crate) fn shorten(diff: &mut Diff, most_lines: usize) {
-    if diff.lines.len() > most_lines {
-        diff.lines.truncate(most_lines);
-        diff.truncated = true;
+impl FileDiff {
+    /// The change that a patch tells.
+    pub(crate) fn of_patch(patch: &FilePatch, cwd: Option<&str>) -> FileDiff {
+        let path = relative(&patch.path.as_str(), cwd).into_owned();
+        FileDiff { path, diff: Diff::of_hunks(&patch.hunks), missing: 0 }
+    }
+
+    /// Keeps the first lines and counts the rest.
+    pub(crate) fn shorten(&mut self, most_lines: usize) {
+        self.missing = self.diff.lines.len().saturating_sub(most_lines) as u64;
+        self.diff.lines.truncate(most_lines);
     }
 }
 
