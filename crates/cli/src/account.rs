@@ -80,14 +80,19 @@ impl Account {
     pub(crate) fn of_file(path: &Path) -> Account {
         match Source::file(path) {
             Ok(source) => Account { path: path.to_owned(), ..Account::of(&source) },
-            Err(error) => Account { path: path.to_owned(), error: Some(format!("{error:#}")), ..Account::default() },
+            Err(error) => {
+                Account { path: path.to_owned(), error: Some(format!("{error:#}")), ..Account::default() }
+            }
         }
     }
 
     fn of(source: &Source) -> Account {
         let format = source.detect(Input::Auto);
-        let mut account =
-            Account { format: format.map(Format::name), lines: count_lines(&source.bytes), ..Account::default() };
+        let mut account = Account {
+            format: format.map(Format::name),
+            lines: count_lines(&source.bytes),
+            ..Account::default()
+        };
         let mut decoder = Decoder::new(format);
         let mut events = Vec::new();
         let ends_open = source.bytes.last().is_some_and(|byte| *byte != b'\n');
@@ -97,7 +102,8 @@ impl Account {
             let unfinished = ends_open && number == account.lines;
             account.enter(number, unfinished, decoder.read(&line, &mut events).fate);
         }
-        let fates = account.shown + account.hidden.values().sum::<u64>() + account.unknown.values().sum::<u64>();
+        let fates =
+            account.shown + account.hidden.values().sum::<u64>() + account.unknown.values().sum::<u64>();
         account.unaccounted = account.lines.abs_diff(fates + account.damaged + account.blank);
         account
     }

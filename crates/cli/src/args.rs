@@ -46,7 +46,9 @@ pub(crate) enum Command {
     /// Account for every line of session files: shown, hidden by which rule, unknown, damaged.
     Doctor(Doctor),
     /// Print the completions for a shell.
-    #[command(after_help = "Example:\n  parlor completions bash > ~/.local/share/bash-completion/completions/parlor")]
+    #[command(
+        after_help = "Example:\n  parlor completions bash > ~/.local/share/bash-completion/completions/parlor"
+    )]
     Completions {
         /// The shell.
         shell: Shell,
@@ -218,17 +220,21 @@ impl std::convert::From<ExportFormat> for ShowFormat {
 }
 
 fn profile(name: &str) -> Result<parlor_profile::Profile, String> {
-    parlor_profile::Profile::named(name)
-        .ok_or_else(|| format!("choose one of: {}", parlor_profile::Profile::ALL.map(|profile| profile.name()).join(", ")))
+    parlor_profile::Profile::named(name).ok_or_else(|| {
+        format!("choose one of: {}", parlor_profile::Profile::ALL.map(|profile| profile.name()).join(", "))
+    })
 }
 
 fn input(name: &str) -> Result<Input, String> {
     if name == "auto" {
         return Ok(Input::Auto);
     }
-    parlor_dialect::Format::named(name)
-        .map(Input::Known)
-        .ok_or_else(|| format!("choose auto or one of: {}", parlor_dialect::Format::ALL.map(|format| format.name()).join(", ")))
+    parlor_dialect::Format::named(name).map(Input::Known).ok_or_else(|| {
+        format!(
+            "choose auto or one of: {}",
+            parlor_dialect::Format::ALL.map(|format| format.name()).join(", ")
+        )
+    })
 }
 
 #[cfg(test)]

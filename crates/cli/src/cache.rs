@@ -37,7 +37,8 @@ impl Cache {
     /// Reads the cache; an unreadable one, or one of another version, is empty.
     pub(crate) fn load() -> Cache {
         let content = path().and_then(|path| fs::read(path).ok()).unwrap_or_default();
-        let stored = serde_json::from_slice::<Stored>(&content).ok().filter(|stored| stored.version == VERSION);
+        let stored =
+            serde_json::from_slice::<Stored>(&content).ok().filter(|stored| stored.version == VERSION);
         let rows = stored.map(|stored| stored.rows).unwrap_or_default();
         let key = |kept: Kept| Some((kept.stamps.first()?.path.clone(), kept));
         Cache { known: rows.into_iter().filter_map(key).collect() }
@@ -51,7 +52,10 @@ impl Cache {
 
     /// Keeps what was read, and forgets sessions that are no longer there.
     pub(crate) fn store(read: &[(&Found, Option<Row>)]) {
-        let keep = |(found, row): &(&Found, Option<Row>)| Kept { stamps: stamps(found).cloned().collect(), row: row.clone() };
+        let keep = |(found, row): &(&Found, Option<Row>)| Kept {
+            stamps: stamps(found).cloned().collect(),
+            row: row.clone(),
+        };
         let stored = Stored { version: VERSION.to_owned(), rows: read.iter().map(keep).collect() };
         let Some(path) = path() else { return };
         let Ok(content) = serde_json::to_vec(&stored) else { return };

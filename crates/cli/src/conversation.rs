@@ -105,7 +105,10 @@ fn fold(
 /// Where the last `lines` lines start.
 fn start_of_last(bytes: &Bytes, lines: usize) -> usize {
     let content = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    lines.checked_sub(1).and_then(|skipped| memchr::memrchr_iter(b'\n', content).nth(skipped)).map_or(0, |end| end + 1)
+    lines
+        .checked_sub(1)
+        .and_then(|skipped| memchr::memrchr_iter(b'\n', content).nth(skipped))
+        .map_or(0, |end| end + 1)
 }
 
 /// The last `lines` lines as they are.

@@ -106,9 +106,11 @@ impl Filter {
         let mut events = Vec::new();
         let reading = decoder.read(line, &mut events);
         let touched = self.transcript.fold(self.seq, line, &reading, &events);
-        let touched: Vec<&Entry> = touched.iter().filter_map(|index| self.transcript.entries().get(*index)).collect();
+        let touched: Vec<&Entry> =
+            touched.iter().filter_map(|index| self.transcript.entries().get(*index)).collect();
         let session = self.transcript.session();
-        let step = Step { seq: self.seq, line, reading: &reading, events: &events, touched: &touched, session };
+        let step =
+            Step { seq: self.seq, line, reading: &reading, events: &events, touched: &touched, session };
         self.projector.step(&step, &mut self.messages);
         self.seq += 1;
         self.write(output)

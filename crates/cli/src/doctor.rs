@@ -74,9 +74,7 @@ fn write_json(mut output: Output, machine: bool, accounts: &[Account], total: &T
     if machine {
         let programs: serde_json::Map<String, serde_json::Value> =
             PROGRAMS.iter().map(|name| ((*name).to_owned(), json!(on_path(name)))).collect();
-        let folder = |folder: &find::Folder| {
-            json!({ "agent": folder.agent.name(), "path": folder.path, "exists": folder.path.is_dir() })
-        };
+        let folder = |folder: &find::Folder| json!({ "agent": folder.agent.name(), "path": folder.path, "exists": folder.path.is_dir() });
         report["programs"] = programs.into();
         report["folders"] = find::folders().iter().map(folder).collect();
     }
@@ -100,7 +98,9 @@ fn write_text(mut output: Output, machine: bool, accounts: &[Account], total: &T
         writeln!(output, "total: {}", total.summary())?;
     }
     let verdict = match total.unaccounted {
-        0 => "nothing unaccounted: every line is shown, hidden by a rule, unknown, damaged or blank".to_owned(),
+        0 => {
+            "nothing unaccounted: every line is shown, hidden by a rule, unknown, damaged or blank".to_owned()
+        }
         lines => format!("{lines} lines are unaccounted for: this is a fault of Parlor, please report it"),
     };
     writeln!(output, "{verdict}")?;
@@ -139,7 +139,9 @@ fn write_account(output: &mut Output, account: &Account) -> Result<()> {
     writeln!(output, "  format   {}", account.format.unwrap_or("none that Parlor knows"))?;
     writeln!(output, "  lines    {}", account.lines)?;
     writeln!(output, "  shown    {}", account.shown)?;
-    let list = |counts: Vec<String>| if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+    let list = |counts: Vec<String>| {
+        if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) }
+    };
     let hidden = account.hidden.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
     writeln!(output, "  hidden   {}{}", account.hidden.values().sum::<u64>(), list(hidden))?;
     let unknown = account.unknown.iter().map(|(kind, count)| format!("{} {count}", plain(kind))).collect();

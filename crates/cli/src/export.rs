@@ -44,20 +44,28 @@ fn by_extension(path: &Path) -> Result<ExportFormat> {
         Some("md" | "markdown") => Ok(ExportFormat::Markdown),
         Some("txt" | "text") => Ok(ExportFormat::Text),
         Some("json") => Ok(ExportFormat::Json),
-        _ => bail!("`{name}` does not say which format; use `.html`, `.md`, `.txt` or `.json`, or say `--format`"),
+        _ => bail!(
+            "`{name}` does not say which format; use `.html`, `.md`, `.txt` or `.json`, or say `--format`"
+        ),
     }
 }
 
 /// Writes beside the file and moves it into place, so that a failure leaves what was there before.
-fn write_file(path: &Path, source: &Source, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+fn write_file(
+    path: &Path,
+    source: &Source,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
+) -> Result<()> {
     let name = plain(&path.to_string_lossy());
-    let same = |own: &Path| own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own));
+    let same =
+        |own: &Path| own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own));
     if source.path.as_deref().is_some_and(same) {
         bail!("`{name}` is the session itself; choose another name for the export");
     }
     // A device or a pipe is written to as it is.
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        let file = File::options().write(true).open(path).with_context(|| format!("cannot write `{name}`"))?;
+        let file =
+            File::options().write(true).open(path).with_context(|| format!("cannot write `{name}`"))?;
         let mut output = BufWriter::new(file);
         write(&mut output)?;
         return output.flush().with_context(|| format!("cannot write `{name}`"));
@@ -65,9 +73,11 @@ fn write_file(path: &Path, source: &Source, write: impl FnOnce(&mut BufWriter<Fi
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = Path::new(&beside);
-    let file = File::create(beside).with_context(|| format!("cannot write `{name}`; does its folder exist and allow it?"))?;
+    let file = File::create(beside)
+        .with_context(|| format!("cannot write `{name}`; does its folder exist and allow it?"))?;
     let mut output = BufWriter::new(file);
-    let written = write(&mut output).and_then(|()| Ok(output.flush()?)).and_then(|()| Ok(fs::rename(beside, path)?));
+    let written =
+        write(&mut output).and_then(|()| Ok(output.flush()?)).and_then(|()| Ok(fs::rename(beside, path)?));
     if written.is_err() {
         let _ = fs::remove_file(beside);
     }

@@ -94,14 +94,18 @@ pub(crate) fn files_in(path: &Path) -> Vec<Stamp> {
 /// The file of the one session whose id starts with `id`.
 pub(crate) fn by_id(id: &str) -> Result<PathBuf> {
     let shown = terminal::plain(id);
-    let fits: Vec<Found> = sessions().into_iter().filter(|found| !id.is_empty() && found.id.starts_with(id)).collect();
+    let fits: Vec<Found> =
+        sessions().into_iter().filter(|found| !id.is_empty() && found.id.starts_with(id)).collect();
     // A full id is meant even when it is the start of another one.
-    let chosen = fits.iter().find(|found| found.id == id).or(if fits.len() == 1 { fits.first() } else { None });
+    let chosen =
+        fits.iter().find(|found| found.id == id).or(if fits.len() == 1 { fits.first() } else { None });
     if let Some(found) = chosen {
         return Ok(found.file.path.clone());
     }
     if fits.is_empty() {
-        bail!("there is no file `{shown}`, and no session's id starts so; run `parlor ls` to see the sessions on this machine");
+        bail!(
+            "there is no file `{shown}`, and no session's id starts so; run `parlor ls` to see the sessions on this machine"
+        );
     }
     let candidates: Vec<&str> = fits.iter().take(CANDIDATES).map(|found| found.id.as_str()).collect();
     let more = if fits.len() > CANDIDATES { ", …" } else { "" };
@@ -112,7 +116,8 @@ pub(crate) fn by_id(id: &str) -> Result<PathBuf> {
 pub(crate) fn subagents_of(session: &Path) -> Vec<Stamp> {
     let Some(id) = session.file_stem().and_then(|stem| stem.to_str()) else { return Vec::new() };
     let Some(folder) = session.parent() else { return Vec::new() };
-    let own = files_in(&folder.join(id).join("subagents")).into_iter().filter(|file| is_agent_file(&file.path));
+    let own =
+        files_in(&folder.join(id).join("subagents")).into_iter().filter(|file| is_agent_file(&file.path));
     let beside = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|item| stamp(item.path()));
     let mut beside: Vec<Stamp> =
         beside.filter(|file| is_agent_file(&file.path) && owner(&file.path).as_deref() == Some(id)).collect();
@@ -122,7 +127,8 @@ pub(crate) fn subagents_of(session: &Path) -> Vec<Stamp> {
 
 /// Puts subagents' files under their sessions. One whose session is gone is left out.
 fn nest(agent: Option<Agent>, files: Vec<Stamp>) -> Vec<Found> {
-    let (subagents, sessions): (Vec<Stamp>, Vec<Stamp>) = files.into_iter().partition(|file| is_agent_file(&file.path));
+    let (subagents, sessions): (Vec<Stamp>, Vec<Stamp>) =
+        files.into_iter().partition(|file| is_agent_file(&file.path));
     let mut owned: BTreeMap<String, Vec<Stamp>> = BTreeMap::new();
     for file in subagents {
         if let Some(session) = session_of_subagent(&file.path) {
@@ -157,7 +163,9 @@ fn owner(path: &Path) -> Option<String> {
 
 /// `agent-<id>.jsonl`: Claude Code's name for the work of a subagent.
 fn is_agent_file(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("agent-") && name.contains(".jsonl"))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("agent-") && name.contains(".jsonl"))
 }
 
 /// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`) and

@@ -4,8 +4,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use parlor_render::{Options, page};
-use serde_json::json;
+use parlor_model::entry::Entry;
+use parlor_model::session::Session;
+use parlor_render::{Options, Paint, export_markdown, page, plain, terminal};
+use serde::Serialize;
 
 use crate::args::ShowFormat;
 use crate::conversation::Conversation;
@@ -26,17 +28,31 @@ pub(crate) struct Look {
 /// Writes the conversation.
 pub(crate) fn write(conversation: &Conversation, look: Look, output: &mut impl Write) -> Result<()> {
     let Conversation { session, entries } = conversation;
-    let options = Options { offset_s: offset_s(), thinking: look.thinking, ..Options::default() };
-    match look.form {
-        ShowFormat::Terminal => todo!(),
-        ShowFormat::Html => output.write_all(page::page(session, entries, &options).as_str().as_bytes())?,
-        ShowFormat::Markdown => todo!(),
-        ShowFormat::Text => todo!(),
-        ShowFormat::Json => {
-            serde_json::to_writer_pretty(&mut *output, &json!({ "session": session, "entries": entries }))?;
-            output.write_all(b"\n")?;
-        }
+    // A page folds thoughts away by itself.
+    let thinking = look.thinking || look.form == ShowFormat::Html;
+    let options = Options { offset_s: offset_s(), thinking, ..Options::default() };
+    let paint = Paint { colour: look.color };
+    let text = match look.form {
+        ShowFormat::Terminal => terminal::transcript(session, entries, &options, look.width, paint),
+        ShowFormat::Html => page::page(session, entries, &options).into_string(),
+        ShowFormat::Markdown => export_markdown::transcript(session, entries, &options),
+        ShowFormat::Text => plain::transcript(session, entries, &options),
+        ShowFormat::Json => return json(conversation, output),
+    };
+    output.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Entry by entry: a tree of the whole conversation would be many times its size.
+fn json(conversation: &Conversation, output: &mut impl Write) -> Result<()> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        session: &'a Session,
+        entries: &'a [Entry],
     }
+    let whole = Whole { session: &conversation.session, entries: &conversation.entries };
+    serde_json::to_writer_pretty(&mut *output, &whole)?;
+    output.write_all(b"\n")?;
     Ok(())
 }
 

@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Ls, terminal: &Terminal, no_pager: bool) -> Result<Exit
         return json(&rows);
     }
     if rows.is_empty() {
-        let folders: Vec<String> = find::folders().iter().map(|folder| format!("  {}", folder.path.display())).collect();
+        let folders: Vec<String> =
+            find::folders().iter().map(|folder| format!("  {}", folder.path.display())).collect();
         remark(&format!("no sessions found in\n{}", folders.join("\n")));
         return Ok(ExitCode::SUCCESS);
     }
@@ -74,10 +75,14 @@ pub(crate) fn rows_uncached(sessions: &[Found]) -> Vec<Row> {
 
 /// Adds subagents' rows to the ones that spawned them, and puts the newest first.
 fn arrange(rows: Vec<Row>) -> Vec<Row> {
-    let (subagents, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.subagent_of.is_some());
-    let places: HashMap<String, usize> = rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
-    let owners: HashMap<&str, &str> =
-        subagents.iter().map(|row| (row.id.as_str(), row.subagent_of.as_deref().unwrap_or_default())).collect();
+    let (subagents, mut rows): (Vec<Row>, Vec<Row>) =
+        rows.into_iter().partition(|row| row.subagent_of.is_some());
+    let places: HashMap<String, usize> =
+        rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
+    let owners: HashMap<&str, &str> = subagents
+        .iter()
+        .map(|row| (row.id.as_str(), row.subagent_of.as_deref().unwrap_or_default()))
+        .collect();
     for subagent in &subagents {
         let mut owner = subagent.subagent_of.as_deref().unwrap_or_default();
         // A subagent's subagent belongs to the session at the top; a bound, because files may name each other.
@@ -98,7 +103,8 @@ fn arrange(rows: Vec<Row>) -> Vec<Row> {
 pub(crate) fn table(rows: &[Row], terminal: &Terminal, no_pager: bool) -> Result<()> {
     let now = Timestamp::now();
     let short = short_ids(rows);
-    let mut lines: Vec<[String; 7]> = vec![["ID", "AGENT", "AGE", "SIZE", "TOKENS", "PROJECT", "TITLE"].map(String::from)];
+    let mut lines: Vec<[String; 7]> =
+        vec![["ID", "AGENT", "AGE", "SIZE", "TOKENS", "PROJECT", "TITLE"].map(String::from)];
     for (row, id) in rows.iter().zip(short) {
         lines.push([
             plain(&id),
@@ -158,7 +164,9 @@ fn short_ids(rows: &[Row]) -> Vec<String> {
             }
         }
     }
-    rows.iter().map(|row| row.id.chars().take(lengths.get(row.id.as_str()).copied().unwrap_or(SHORT_ID)).collect()).collect()
+    rows.iter()
+        .map(|row| row.id.chars().take(lengths.get(row.id.as_str()).copied().unwrap_or(SHORT_ID)).collect())
+        .collect()
 }
 
 /// The last part of the working directory: what people call the project.

@@ -32,7 +32,8 @@ pub(crate) fn run(args: &Show, terminal: &Terminal, no_pager: bool) -> Result<Ex
         None => Conversation::whole(&source, format),
         Some(wanted) => Conversation::last(&source, format, wanted),
     };
-    let look = Look { form: args.format, thinking: args.thinking, color: terminal.color, width: terminal.width };
+    let look =
+        Look { form: args.format, thinking: args.thinking, color: terminal.color, width: terminal.width };
     let mut output = match args.format {
         ShowFormat::Terminal | ShowFormat::Text | ShowFormat::Markdown => Output::paged(terminal, no_pager),
         ShowFormat::Html | ShowFormat::Json => Output::stdout(),

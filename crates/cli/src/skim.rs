@@ -150,13 +150,18 @@ fn belongs_in_a_list(event: &Event) -> bool {
     match event {
         Event::Meta { .. } | Event::Usage { .. } => true,
         Event::Put { under, block, .. } => under.is_none() && matches!(block, Block::Prompt(_)),
-        Event::Turn { .. } | Event::Grow { .. } | Event::End { .. } | Event::Ask { .. } | Event::Overtake { .. } => false,
+        Event::Turn { .. }
+        | Event::Grow { .. }
+        | Event::End { .. }
+        | Event::Ask { .. }
+        | Event::Overtake { .. } => false,
     }
 }
 
 /// The session that spawned this one, where its first records say that it is a subagent's.
 fn subagent_of(source: &Source, format: Format, id: &str) -> Option<String> {
-    let head = source.lines().filter(|line| !line.is_blank()).take(8).map(|line| Json::new(line.bytes().clone()));
+    let head =
+        source.lines().filter(|line| !line.is_blank()).take(8).map(|line| Json::new(line.bytes().clone()));
     let text = |json: Option<Json>| Some(json?.text()?.as_str().into_owned());
     let owner = match format.agent() {
         Agent::Claude => {

@@ -44,7 +44,10 @@ impl Source {
             return Source::file(path);
         }
         if name.contains(['/', '\\']) || name.ends_with(".jsonl") {
-            bail!("there is no file `{}`; run `parlor ls` to see the sessions on this machine", terminal::plain(name));
+            bail!(
+                "there is no file `{}`; run `parlor ls` to see the sessions on this machine",
+                terminal::plain(name)
+            );
         }
         Source::file(&find::by_id(name)?)
     }
@@ -80,7 +83,8 @@ impl Source {
         match input {
             Input::Known(format) => Some(format),
             Input::Auto => {
-                let head: Vec<Line> = self.lines().filter(|line| !line.is_blank()).take(DETECT_LINES).collect();
+                let head: Vec<Line> =
+                    self.lines().filter(|line| !line.is_blank()).take(DETECT_LINES).collect();
                 Format::detect(&head)
             }
         }

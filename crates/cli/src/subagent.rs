@@ -81,7 +81,12 @@ impl Subagents {
             // The reducer would show it in the conversation itself.
             events.extend(unknown.map(|kind| {
                 let block = Block::Unknown(Unknown { kind, raw: Json::new(line.bytes().clone()) });
-                Event::Put { key: format!("unknown/{seq}").into(), under: Some(call.clone()), message: None, block }
+                Event::Put {
+                    key: format!("unknown/{seq}").into(),
+                    under: Some(call.clone()),
+                    message: None,
+                    block,
+                }
             }));
             transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, &events);
             self.fold_started(&events, transcript, depth);
@@ -107,11 +112,15 @@ fn calls_by_agent(bytes: &Bytes) -> HashMap<String, Key> {
     let mut calls = HashMap::new();
     for line in Splitter::split(bytes) {
         let bytes = line.bytes();
-        if memchr::memmem::find(bytes, b"\"agentId\"").is_none() || memchr::memmem::find(bytes, b"\"toolUseResult\"").is_none() {
+        if memchr::memmem::find(bytes, b"\"agentId\"").is_none()
+            || memchr::memmem::find(bytes, b"\"toolUseResult\"").is_none()
+        {
             continue;
         }
         let record = Json::new(bytes.clone());
-        let Some(agent) = record.get("toolUseResult").and_then(|result| result.field_text("agentId")) else { continue };
+        let Some(agent) = record.get("toolUseResult").and_then(|result| result.field_text("agentId")) else {
+            continue;
+        };
         let content = record.get("message").and_then(|message| message.get("content")).unwrap_or_default();
         if let Some(call) = content.items().iter().find_map(|block| block.field_text("tool_use_id")) {
             calls.insert(agent.as_str().into_owned(), Key::from(call.as_str()));

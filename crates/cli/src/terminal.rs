@@ -49,7 +49,9 @@ pub(crate) fn plain(text: &str) -> String {
                     out.push(' ');
                 }
             }
-            c if c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+            c if c.is_control()
+                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
                 out.push('\u{fffd}');
             }
             c => out.push(c),
@@ -94,9 +96,13 @@ mod tests {
 
     #[test]
     fn cutting_counts_columns_not_bytes() {
-        for (text, width, expected) in
-            [("short", 5, "short"), ("longer", 5, "long…"), ("漢字漢字", 5, "漢字…"), ("漢字", 4, "漢字"), ("ab", 0, "")]
-        {
+        for (text, width, expected) in [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("漢字漢字", 5, "漢字…"),
+            ("漢字", 4, "漢字"),
+            ("ab", 0, ""),
+        ] {
             assert_eq!(cut(text, width), expected, "{text} {width}");
         }
         assert_eq!(pad("漢", 4), "漢  ");

@@ -29,7 +29,8 @@ pub(crate) fn run(terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
     }
     let source = Source { name: "the example".into(), path: None, bytes: Bytes::from_static(EXAMPLE) };
     let conversation = Conversation::whole(&source, Format::ClaudeSession);
-    let look = Look { form: ShowFormat::Terminal, thinking: false, color: terminal.color, width: terminal.width };
+    let look =
+        Look { form: ShowFormat::Terminal, thinking: false, color: terminal.color, width: terminal.width };
     let mut output = Output::stdout();
     form::write(&conversation, look, &mut output)?;
     output.finish()?;

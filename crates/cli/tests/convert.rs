@@ -56,7 +56,9 @@ fn lines_of_no_known_format_are_kept_and_remarked() {
 #[test]
 fn the_format_may_be_said() {
     let home = Home::new();
-    home.pipe(&["convert", "--to", "raw", "--from", "claude-session"], talk("s", 1)).exits(0).says("answer 0");
+    home.pipe(&["convert", "--to", "raw", "--from", "claude-session"], talk("s", 1))
+        .exits(0)
+        .says("answer 0");
     home.pipe(&["convert", "--to", "raw", "--from", "nonsense"], "").exits(2).complains("codex-rollout");
     home.pipe(&["convert", "--to", "nonsense"], "").exits(2).complains("elements");
 }

@@ -37,10 +37,16 @@ fn a_failed_export_leaves_what_was_there() {
     home.write("o.html", "precious");
     home.run(&["export", "gone.jsonl", "-o", "o.html"]).exits(2).complains("`gone.jsonl`");
     assert_eq!(std::fs::read_to_string(home.path("o.html")).unwrap(), "precious");
-    home.run(&["export", "a.jsonl", "-o", "no/such/folder/o.html"]).exits(2).complains("o.html").complains("folder");
-    home.run(&["export", "a.jsonl", "-o", "a.jsonl", "--format", "text"]).exits(2).complains("the session itself");
+    home.run(&["export", "a.jsonl", "-o", "no/such/folder/o.html"])
+        .exits(2)
+        .complains("o.html")
+        .complains("folder");
+    home.run(&["export", "a.jsonl", "-o", "a.jsonl", "--format", "text"])
+        .exits(2)
+        .complains("the session itself");
     assert_eq!(std::fs::read_to_string(home.path("a.jsonl")).unwrap(), talk("s", 1));
-    let left: Vec<_> = std::fs::read_dir(home.path(".")).unwrap().map(|item| item.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(home.path(".")).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
 

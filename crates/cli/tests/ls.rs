@@ -11,14 +11,15 @@ use serde_json::json;
 fn every_agent_s_sessions_are_found_newest_first() {
     let home = Home::new();
     home.session("claude-1", talk("claude-1", 2));
-    let meta = |id: &str, hour: u32| {
-        json!({"timestamp": format!("2026-11-16T{hour:02}:00:00Z"), "type": "session_meta", "payload": {"id": id, "cwd": "/w/codex"}})
-    };
+    let meta = |id: &str, hour: u32| json!({"timestamp": format!("2026-11-16T{hour:02}:00:00Z"), "type": "session_meta", "payload": {"id": id, "cwd": "/w/codex"}});
     home.write(
         ".codex/sessions/2026/11/16/rollout-2026-11-16T10-00-00-codex-1.jsonl.zst",
         zstd::encode_all(format!("{}\n", meta("codex-1", 10)).as_bytes(), 1).unwrap(),
     );
-    home.write(".codex/archived_sessions/rollout-2026-11-16T09-00-00-codex-2.jsonl", format!("{}\n", meta("codex-2", 9)));
+    home.write(
+        ".codex/archived_sessions/rollout-2026-11-16T09-00-00-codex-2.jsonl",
+        format!("{}\n", meta("codex-2", 9)),
+    );
     let pi = json!({"type": "session", "version": 3, "id": "pi-1", "timestamp": "2026-11-14T10:00:00Z", "cwd": "/w/pi"});
     home.write(".pi/agent/sessions/--w-pi--/2026-11-14T10-00-00-000Z_pi-1.jsonl", format!("{pi}\n"));
     let listed = home.run(&["ls", "--json"]).exits(0).json();

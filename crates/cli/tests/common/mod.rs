@@ -162,7 +162,8 @@ pub fn talk(session: &str, turns: u32) -> String {
     (0..turns)
         .map(|turn| {
             let number = turn * 2 + 1;
-            prompt(session, number, &format!("question {turn}")) + &reply(session, number + 1, &format!("answer {turn}"))
+            prompt(session, number, &format!("question {turn}"))
+                + &reply(session, number + 1, &format!("answer {turn}"))
         })
         .collect()
 }
