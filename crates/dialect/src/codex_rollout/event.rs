@@ -137,12 +137,12 @@ impl CodexRollout {
         out: &mut Vec<Event>,
     ) -> Option<Fate> {
         let mut key = self.key(id);
-        let mut open = self.open.contains(&key);
-        if !open && key.starts_with("exec-") {
-            if let Some(script) = self.scripts.pop_front() {
-                key = script;
-                open = false;
-            }
+        let open = self.open.contains(&key);
+        if !open
+            && key.starts_with("exec-")
+            && let Some(script) = self.scripts.pop_front()
+        {
+            key = script;
         }
         let fate = item::events(item, progress, Place { key: key.clone(), under: None, open }, out)?;
         if fate == Fate::Shown {

@@ -259,17 +259,13 @@ impl CodexRollout {
 impl Facts {
     /// Says the model and the working directory when they are others than before.
     fn say(&mut self, fields: &Fields, out: &mut Vec<Event>) {
-        if let Some(name) = fields.key(Field::Model) {
-            if self.model.as_ref() != Some(&name) {
-                out.push(Event::Meta { meta: Meta::Model { name: name.clone() } });
-                self.model = Some(name);
-            }
+        if let Some(name) = fields.key(Field::Model).filter(|name| self.model.as_ref() != Some(name)) {
+            out.push(Event::Meta { meta: Meta::Model { name: name.clone() } });
+            self.model = Some(name);
         }
-        if let Some(path) = fields.text(Field::Cwd) {
-            if self.cwd.as_ref() != Some(&path) {
-                out.push(Event::Meta { meta: Meta::Cwd { path: path.clone() } });
-                self.cwd = Some(path.detach());
-            }
+        if let Some(path) = fields.text(Field::Cwd).filter(|path| self.cwd.as_ref() != Some(path)) {
+            out.push(Event::Meta { meta: Meta::Cwd { path: path.clone() } });
+            self.cwd = Some(path.detach());
         }
     }
 }
