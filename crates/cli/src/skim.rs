@@ -142,7 +142,7 @@ fn fold(transcript: &mut Transcript, seq: usize, line: &Line, at: Option<Time>, 
     if at.is_some() || !events.is_empty() {
         // Hidden: a list has no use for lines that nobody understands.
         let reading = Reading { fate: Fate::Hidden(Rule::Bookkeeping), at };
-        transcript.fold(seq as u64, line, &reading, events);
+        transcript.fold(seq as u64, line, &reading, events.iter().cloned());
     }
 }
 

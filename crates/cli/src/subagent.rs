@@ -46,22 +46,29 @@ impl Subagents {
         subagents
     }
 
-    /// Folds the work of those that these events started.
-    pub(crate) fn fold_started_by(&mut self, events: &[Event], transcript: &mut Transcript) {
-        self.fold_started(events, transcript, DEPTH);
-    }
-
-    fn fold_started(&mut self, events: &[Event], transcript: &mut Transcript, depth: u8) {
-        let Some(depth) = depth.checked_sub(1) else { return };
+    /// The files of the subagents that these events started, each with the call it lies under.
+    pub(crate) fn started_by(&mut self, events: &[Event]) -> Vec<(Key, PathBuf)> {
         if self.waiting.is_empty() {
-            return;
+            return Vec::new();
         }
+        let mut started = Vec::new();
         for event in events {
             let Event::Put { key, block: Block::Tool(_), .. } = event else { continue };
-            for path in self.waiting.remove(key).unwrap_or_default() {
-                self.started += 1;
-                self.fold_file(&path, key, transcript, depth);
-            }
+            started.extend(self.waiting.remove(key).unwrap_or_default().into_iter().map(|path| (key.clone(), path)));
+        }
+        started
+    }
+
+    /// Folds the work of subagents that were started.
+    pub(crate) fn fold(&mut self, started: Vec<(Key, PathBuf)>, transcript: &mut Transcript) {
+        self.fold_deep(started, transcript, DEPTH);
+    }
+
+    fn fold_deep(&mut self, started: Vec<(Key, PathBuf)>, transcript: &mut Transcript, depth: u8) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for (call, path) in started {
+            self.started += 1;
+            self.fold_file(&path, &call, transcript, depth);
         }
     }
 
@@ -71,7 +78,6 @@ impl Subagents {
         let mut decoder = Decoder::nested(Format::ClaudeSession, call.clone());
         let mut events = Vec::new();
         for (seq, line) in (first..).zip(source.lines()) {
-            events.clear();
             let Reading { fate, at } = decoder.read(&line, &mut events);
             let unknown = match fate {
                 Fate::Unknown(kind) => Some(kind),
@@ -88,8 +94,9 @@ impl Subagents {
                     block,
                 }
             }));
-            transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, &events);
-            self.fold_started(&events, transcript, depth);
+            let started = self.started_by(&events);
+            transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, events.drain(..));
+            self.fold_deep(started, transcript, depth);
         }
     }
 }
