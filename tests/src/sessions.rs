@@ -14,22 +14,20 @@ pub fn output(format: Format) -> String {
 
 /// The lines of a format's session.
 pub fn lines(format: Format) -> Vec<String> {
-    // By name, so that a format may be described here before or after it is read.
-    let lines: &[&str] = match format.name() {
-        "claude-session" => CLAUDE_SESSION,
-        "claude-stream" => CLAUDE_STREAM,
-        "codex-rollout" => CODEX_ROLLOUT,
-        "codex-exec" => CODEX_EXEC,
-        "codex-app" => CODEX_APP,
-        "pi-session" => PI_SESSION,
-        "pi-events" => PI_EVENTS,
-        "openai-chat" => OPENAI_CHAT,
-        "openai-responses" => OPENAI_RESPONSES,
-        "acp" => ACP,
-        "cdev" => CDEV,
-        "bridge" => BRIDGE,
-        "legion" => LEGION,
-        other => unreachable!("{other} has no session here: write one"),
+    let lines: &[&str] = match format {
+        Format::ClaudeSession => CLAUDE_SESSION,
+        Format::ClaudeStream => CLAUDE_STREAM,
+        Format::CodexRollout => CODEX_ROLLOUT,
+        Format::CodexExec => CODEX_EXEC,
+        Format::CodexApp => CODEX_APP,
+        Format::PiSession => PI_SESSION,
+        Format::PiEvents => PI_EVENTS,
+        Format::OpenaiChat => OPENAI_CHAT,
+        Format::OpenaiResponses => OPENAI_RESPONSES,
+        Format::Acp => ACP,
+        Format::Cdev => CDEV,
+        Format::Bridge => BRIDGE,
+        Format::Legion => LEGION,
     };
     let named = |line: &&str| line.replace("MARIGOLD", &reply(format)).replace("BASIL", &output(format));
     lines.iter().map(named).collect()

@@ -12,6 +12,7 @@ mod bridge;
 mod calls;
 mod cdev;
 mod claude;
+mod codex;
 mod codex_app;
 mod codex_exec;
 mod codex_rollout;
@@ -19,9 +20,14 @@ mod decoder;
 mod format;
 mod legion;
 mod openai_chat;
+mod openai_responses;
+mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
+mod sse;
+#[cfg(test)]
+mod telling;
 #[cfg(test)]
 mod told;
 
