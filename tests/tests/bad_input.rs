@@ -1,4 +1,5 @@
 //! Every bad input has an answer in every format: nothing panics, every line has a fate, the rest is still shown.
+#![allow(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
 use parlor_dialect::{Agent, Format};
 use parlor_model::block::Block;
@@ -424,6 +425,7 @@ fn stamped(line: &str, value: &str) -> String {
 
 #[test]
 fn two_agents_in_one_file_are_both_shown() {
+    let mut lost = Vec::new();
     for first in Format::ALL {
         for second in Format::ALL {
             let (one, two) = (lines(first), lines(second));
@@ -436,8 +438,11 @@ fn two_agents_in_one_file_are_both_shown() {
                 let whole = Whole::read(format, &join(&mixed));
                 let context = format!("{} and {} as {format:?}", first.name(), second.name());
                 accounted(&whole, mixed.len(), &context);
-                assert!(shows(&whole, &reply(first)) && shows(&whole, &reply(second)), "{context}");
+                if !shows(&whole, &reply(first)) || !shows(&whole, &reply(second)) {
+                    lost.push(context);
+                }
             }
         }
     }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
