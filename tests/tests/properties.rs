@@ -5,7 +5,7 @@ use parlor_model::block::Block;
 use parlor_model::event::{Event, Fate, Part, Turn};
 use parlor_model::role::Role;
 use parlor_tests::Whole;
-use parlor_tests::sessions::{file, join, lines};
+use parlor_tests::sessions::{file, join, lines, reply};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -436,6 +436,10 @@ fn streamed_text_adds_up_to_the_final_text() {
     let mut streams = 0;
     for format in Format::ALL {
         let whole = Whole::read(Some(format), &file(format));
+        let replies = whole.entries().iter().filter(
+            |entry| matches!(&entry.block, Block::Reply(said) if said.text.as_str().contains(&reply(format))),
+        );
+        assert_eq!(replies.count(), 1, "{} tells its reply twice", format.name());
         let events: Vec<_> = whole.steps.iter().flat_map(|step| &step.events).collect();
         for event in &events {
             let Event::Grow { key, part: part @ (Part::Reply | Part::Thought), .. } = event else { continue };
