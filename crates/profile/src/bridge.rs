@@ -15,8 +15,9 @@ use parlor_model::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::filter::{self, BridgeSieve};
+use crate::notice;
+use crate::telling::{Now, Voice};
 use crate::watch::News;
-use crate::{Now, Voice};
 
 /// A call is reported as long-running every so many seconds.
 const PROGRESS_SECONDS: u64 = 5;
@@ -75,6 +76,9 @@ impl Voice for Bridge {
             News::Call(entry, tool) => {
                 self.busy(now, out);
                 let since = entry.at.or(now.at);
+                if self.open.len() == PROGRESS_CALLS {
+                    self.open.remove(0);
+                }
                 self.open.push(Open { id: entry.id.clone(), tool: tool.name.clone(), since, told: 0 });
                 let message =
                     json!({"type": "tool_use", "id": entry.id, "name": tool.name, "input": tool.input});
@@ -86,7 +90,7 @@ impl Voice for Bridge {
                 let message = match &notice.kind {
                     NoticeKind::Interrupted => json!({"type": "interrupted"}),
                     NoticeKind::Result | NoticeKind::Error | NoticeKind::Compaction { .. } => {
-                        json!({"type": "system", "content": notice.text, "subtype": filter::subtype(&notice.kind)})
+                        json!({"type": "system", "content": notice.text, "subtype": notice::word(&notice.kind)})
                     }
                     // The rest is bookkeeping to a small client.
                     NoticeKind::Info
@@ -102,6 +106,7 @@ impl Voice for Bridge {
             }
             News::Ended(turn) => {
                 if !matches!(turn, Turn::Start) {
+                    self.open.clear();
                     self.usage(now, out);
                 }
             }
@@ -211,8 +216,7 @@ impl Bridge {
     fn progress(&mut self, now: &Now<'_>, out: &mut Vec<Value>) {
         let Some(at) = now.at else { return };
         let mut messages = Vec::new();
-        let first = self.open.len().saturating_sub(PROGRESS_CALLS);
-        for open in &mut self.open[first..] {
+        for open in &mut self.open {
             let elapsed_us = open.since.map_or(0, |since| at.0.saturating_sub(since.0)).max(0);
             let elapsed = elapsed_us as u64 / 1_000_000;
             if elapsed >= open.told.saturating_add(PROGRESS_SECONDS) {

@@ -11,8 +11,9 @@ use parlor_model::tool::{Tool, ToolState};
 use serde_json::{Map, Value, json};
 
 use crate::diff::{self, DiffLine};
+use crate::filter;
+use crate::telling::{Now, Voice};
 use crate::watch::News;
-use crate::{Now, Voice, filter};
 
 /// The longest display line of a call; the input has the whole.
 const DISPLAY: usize = 300;

@@ -5,16 +5,18 @@
 //! response of their own, under the call that started it.
 
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 use parlor_model::Key;
-use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt};
+use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt, Reply, Thought};
 use parlor_model::entry::Entry;
 use parlor_model::event::{Part, Turn};
 use parlor_model::tool::{Output, Tool, ToolState};
 use serde_json::{Map, Value, json};
 
+use crate::telling::{Now, Voice};
 use crate::watch::{Fit, News};
-use crate::{Now, Voice, filter};
+use crate::{filter, notice};
 
 /// The voice of the `events` profile.
 #[derive(Debug, Default)]
@@ -24,10 +26,12 @@ pub(crate) struct Events {
     cancelled: bool,
     /// True when the step showed the mark of an interruption, whose reason may still come.
     marked: bool,
+    /// The calls that wait for a person.
+    asked: BTreeSet<Key>,
 }
 
 /// What an agent says in one turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Response {
     /// The call it happens under.
     parent: Option<Key>,
@@ -35,7 +39,8 @@ struct Response {
     /// All deltas.
     text: String,
     /// The texts block by block, and whether an agent replaced one of them in the end.
-    segments: Vec<(Key, String)>,
+    segments: Vec<String>,
+    index: HashMap<Key, usize>,
     replaced: bool,
     /// True when it holds anything at all.
     used: bool,
@@ -51,45 +56,12 @@ impl Voice for Events {
                 self.response(None, now);
             }
             News::Prompt(entry, prompt) => self.prompt(entry, prompt, now, out),
-            News::Opened(entry) => {
-                let id = self.used(entry, now).id.clone();
-                if let Block::Thought(_) = entry.block {
-                    push(out, now, entry, "thinking_start", json!({"responseId": id, "segmentId": entry.id}));
-                }
-            }
+            News::Opened(entry) => self.opened(entry, now, out),
             News::Delta(entry, part, text) => self.delta(entry, part, text, now, out),
-            News::Reply(entry, reply, fit) => {
-                let response = self.used(entry, now);
-                let id = response.id.clone();
-                if fit == Fit::Replaced {
-                    response.replace(&entry.id, reply.text.as_str().into_owned());
-                }
-                let mut event = json!({"responseId": id, "segmentId": entry.id, "text": reply.text});
-                flag(&mut event, "interrupted", reply.interrupted);
-                flag(&mut event, "replaced", fit == Fit::Replaced);
-                push(out, now, entry, "text_segment_done", event);
-            }
-            News::Thought(entry, thought) => {
-                let id = self.used(entry, now).id.clone();
-                let mut event = json!({"responseId": id, "segmentId": entry.id, "text": thought.text});
-                flag(&mut event, "interrupted", thought.interrupted);
-                flag(&mut event, "redacted", thought.redacted);
-                push(out, now, entry, "thinking_done", event);
-            }
-            News::Call(entry, tool) => {
-                self.used(entry, now);
-                let arguments = if tool.input.is_missing() { "{}".into() } else { tool.input.lossy() };
-                let mut event = json!({"callId": entry.id, "toolName": tool.name, "arguments": arguments});
-                flag(&mut event, "agentCallback", tool.agent_callback);
-                push(out, now, entry, "tool_call_start", event);
-            }
-            News::Moved(entry, tool) => {
-                if let Some(ask) = &tool.ask {
-                    let event = json!({"callId": entry.id, "toolName": tool.name, "askId": ask.id,
-                        "reason": ask.reason, "options": ask.options});
-                    push(out, now, entry, "tool_ask", event);
-                }
-            }
+            News::Reply(entry, reply, fit) => self.reply(entry, reply, fit, now, out),
+            News::Thought(entry, thought) => self.thought(entry, thought, now, out),
+            News::Call(entry, tool) => self.call(entry, tool, now, out),
+            News::Moved(entry, tool) => self.moved(entry, tool, now, out),
             News::Result(entry, tool) => self.result(entry, tool, now, out),
             News::Notice(entry, notice) => self.notice(entry, notice, now, out),
             News::Unknown(entry, unknown) => {
@@ -125,9 +97,7 @@ impl Events {
                 Some(parent) => format!("r{}.{parent}", now.seq),
             };
             self.cancelled = false;
-            let (text, segments) = (String::new(), Vec::new());
-            let parent = parent.cloned();
-            self.responses.push(Response { parent, id, text, segments, replaced: false, used: false });
+            self.responses.push(Response { parent: parent.cloned(), id, ..Response::default() });
             self.responses.len() - 1
         });
         &mut self.responses[index]
@@ -168,6 +138,14 @@ impl Events {
         push(out, now, entry, kind, event);
     }
 
+    fn opened(&mut self, entry: &Entry, now: &Now<'_>, out: &mut Vec<Value>) {
+        let response = self.used(entry, now);
+        if let Block::Thought(_) = entry.block {
+            let event = json!({"responseId": response.id, "segmentId": entry.id});
+            push(out, now, entry, "thinking_start", event);
+        }
+    }
+
     fn delta(&mut self, entry: &Entry, part: Part, text: Cow<'_, str>, now: &Now<'_>, out: &mut Vec<Value>) {
         let response = self.used(entry, now);
         match part {
@@ -189,8 +167,50 @@ impl Events {
         }
     }
 
+    fn reply(&mut self, entry: &Entry, reply: &Reply, fit: Fit, now: &Now<'_>, out: &mut Vec<Value>) {
+        let response = self.used(entry, now);
+        let mut event = json!({"responseId": response.id, "segmentId": entry.id, "text": reply.text});
+        flag(&mut event, "interrupted", reply.interrupted);
+        if fit == Fit::Replaced {
+            response.replace(&entry.id, reply.text.as_str().into_owned());
+            flag(&mut event, "replaced", true);
+        }
+        push(out, now, entry, "text_segment_done", event);
+    }
+
+    fn thought(&mut self, entry: &Entry, thought: &Thought, now: &Now<'_>, out: &mut Vec<Value>) {
+        let response = self.used(entry, now);
+        let mut event = json!({"responseId": response.id, "segmentId": entry.id, "text": thought.text});
+        flag(&mut event, "interrupted", thought.interrupted);
+        flag(&mut event, "redacted", thought.redacted);
+        push(out, now, entry, "thinking_done", event);
+    }
+
+    fn call(&mut self, entry: &Entry, tool: &Tool, now: &Now<'_>, out: &mut Vec<Value>) {
+        self.used(entry, now);
+        let arguments = if tool.input.is_missing() { "{}".into() } else { tool.input.lossy() };
+        let mut event = json!({"callId": entry.id, "toolName": tool.name, "arguments": arguments});
+        flag(&mut event, "agentCallback", tool.agent_callback);
+        push(out, now, entry, "tool_call_start", event);
+    }
+
+    /// Tells what a call waits for, and that it no longer does.
+    fn moved(&mut self, entry: &Entry, tool: &Tool, now: &Now<'_>, out: &mut Vec<Value>) {
+        let mut event = json!({"callId": entry.id, "toolName": tool.name});
+        if let Some(ask) = &tool.ask {
+            self.asked.insert(entry.id.clone());
+            event["askId"] = ask.id.as_str().into();
+            event["reason"] = json!(ask.reason);
+            event["options"] = json!(ask.options);
+            push(out, now, entry, "tool_ask", event);
+        } else if self.asked.remove(&entry.id) {
+            push(out, now, entry, "tool_ask_done", event);
+        }
+    }
+
     fn result(&mut self, entry: &Entry, tool: &Tool, now: &Now<'_>, out: &mut Vec<Value>) {
         self.end_under(&entry.id, now, out);
+        self.asked.remove(&entry.id);
         let text = tool.output.as_ref().map(|output| output.joined()).unwrap_or_default();
         let ok = tool.state == ToolState::Done;
         let mut event = json!({"callId": entry.id, "toolName": tool.name, "ok": ok});
@@ -210,7 +230,7 @@ impl Events {
     }
 
     fn notice(&mut self, entry: &Entry, notice: &Notice, now: &Now<'_>, out: &mut Vec<Value>) {
-        let mut event = json!({"kind": filter::subtype(&notice.kind), "text": notice.text});
+        let mut event = json!({"kind": notice::word(&notice.kind), "text": notice.text});
         match &notice.kind {
             // The interruption itself is told when the turn ends, with its reason.
             NoticeKind::Interrupted => {
@@ -269,23 +289,25 @@ impl Events {
 impl Response {
     fn grow(&mut self, key: &Key, delta: &str) {
         self.text.push_str(delta);
-        match self.segments.iter_mut().rev().find(|(known, _)| known == key) {
-            Some((_, segment)) => segment.push_str(delta),
-            None => self.segments.push((key.clone(), delta.to_owned())),
-        }
+        self.segment(key).push_str(delta);
     }
 
     fn replace(&mut self, key: &Key, text: String) {
         self.replaced = true;
-        match self.segments.iter_mut().rev().find(|(known, _)| known == key) {
-            Some((_, segment)) => *segment = text,
-            None => self.segments.push((key.clone(), text)),
+        *self.segment(key) = text;
+    }
+
+    fn segment(&mut self, key: &Key) -> &mut String {
+        let index = *self.index.entry(key.clone()).or_insert(self.segments.len());
+        if index == self.segments.len() {
+            self.segments.push(String::new());
         }
+        &mut self.segments[index]
     }
 
     fn done(self, now: &Now<'_>) -> Value {
         let text = match self.replaced {
-            true => self.segments.iter().map(|(_, text)| text.as_str()).collect(),
+            true => self.segments.concat(),
             false => self.text,
         };
         let mut event = json!({"responseId": self.id, "text": text});
@@ -348,13 +370,17 @@ mod tests {
     use super::*;
     use crate::Profile;
     use crate::testing::*;
-    use parlor_model::block::{Reply, Unknown};
+    use parlor_model::block::Unknown;
     use parlor_model::event::{End, Event};
 
     fn bench() -> Bench {
         let mut bench = Bench::new(Profile::Events);
         bench.at = None;
         bench
+    }
+
+    fn streaming_call(key: &str, name: &str) -> Event {
+        Event::put(key, Block::Tool(Box::new(Tool { name: name.into(), ..Tool::default() })))
     }
 
     fn complete(key: &str) -> Event {
@@ -508,7 +534,7 @@ mod tests {
     #[test]
     fn a_call_whose_input_streams_starts_when_its_arguments_are_complete() {
         let mut bench = bench();
-        let mut all = bench.say(&[call("t1", "Bash", json!({}))]);
+        let mut all = bench.say(&[streaming_call("t1", "Bash")]);
         all.extend(bench.say(&[grow("t1", Part::Input, "{\"comm")]));
         all.extend(bench.say(&[grow("t1", Part::Input, "and\":\"ls\"}")]));
         assert_eq!(all, [] as [Value; 0]);
@@ -516,6 +542,12 @@ mod tests {
         all.extend(bench.say(&[complete("t1")]));
         assert_eq!(types(&all), ["tool_call_start"]);
         assert_eq!(all[0]["arguments"], "{\"command\":\"ls\"}");
+    }
+
+    #[test]
+    fn a_call_with_an_empty_input_starts_at_once() {
+        let all = bench().say(&[call("t1", "now", json!({}))]);
+        assert_eq!((&all[0]["type"], &all[0]["arguments"]), (&json!("tool_call_start"), &json!("{}")));
     }
 
     #[test]
@@ -531,13 +563,13 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_arguments_starts_when_the_agent_goes_on_or_nothing_more_comes() {
+    fn a_call_whose_input_never_comes_starts_when_the_agent_goes_on_or_nothing_more_comes() {
         let mut bench = bench();
-        assert_eq!(types(&bench.say(&[call("t1", "now", json!({}))])), [] as [&str; 0]);
+        assert_eq!(types(&bench.say(&[streaming_call("t1", "now")])), [] as [&str; 0]);
         let all = bench.say(&[call("t2", "Bash", json!({"command": "ls"}))]);
         assert_eq!(types(&all), ["tool_call_start", "tool_call_start"]);
         assert_eq!((&all[0]["callId"], &all[0]["arguments"]), (&json!("t1"), &json!("{}")));
-        bench.say(&[call("t3", "now", json!({}))]);
+        bench.say(&[streaming_call("t3", "now")]);
         let rest = bench.finish();
         assert_eq!(types(&rest), ["tool_call_start", "text_done"]);
         assert_eq!(rest[0]["callId"], "t3");
@@ -569,6 +601,14 @@ mod tests {
         let expected =
             json!({"type": "tool_result", "callId": "lost", "toolName": "", "ok": true, "result": "out"});
         assert_eq!(all, [expected]);
+    }
+
+    #[test]
+    fn a_result_that_came_before_its_call_is_told_again_after_it() {
+        let mut bench = bench();
+        bench.say(&[result("t1", ToolState::Done, "out")]);
+        let all = bench.say(&[call("t1", "Bash", json!({"command": "ls"}))]);
+        assert_eq!(types(&all), ["tool_call_start", "tool_result"]);
     }
 
     #[test]
@@ -615,6 +655,18 @@ mod tests {
         let all = bench.say(&[notice("n", NoticeKind::Interrupted, "Interrupted")]);
         assert_eq!(types(&all), ["interrupt", "output_cancelled"]);
         assert_eq!(all[1].get("responseId"), None);
+    }
+
+    #[test]
+    fn a_question_is_told_and_so_is_its_answer() {
+        let mut bench = bench();
+        bench.say(&[call("t1", "Bash", json!({"command": "rm x"}))]);
+        let asked = bench.say(&[ask("t1", "q")]);
+        let expected = json!({"type": "tool_ask", "callId": "t1", "toolName": "Bash", "askId": "q", "reason": null,
+            "options": ["yes"]});
+        assert_eq!(asked, [expected]);
+        let answered = bench.say(&[Event::Ask { key: "t1".into(), ask: None }]);
+        assert_eq!(answered, [json!({"type": "tool_ask_done", "callId": "t1", "toolName": "Bash"})]);
     }
 
     #[test]

@@ -78,21 +78,3 @@ impl BridgeSieve {
         }
     }
 }
-
-/// The word for a kind of notice.
-pub(crate) fn subtype(kind: &NoticeKind) -> &str {
-    match kind {
-        NoticeKind::Info => "info",
-        NoticeKind::Warning => "warning",
-        NoticeKind::Error => "error",
-        NoticeKind::Retry => "retry",
-        NoticeKind::Interrupted => "interrupted",
-        NoticeKind::Compaction { .. } => "compaction",
-        NoticeKind::Command { .. } => "command",
-        NoticeKind::Hook { .. } => "hook",
-        NoticeKind::Task => "task",
-        NoticeKind::Diff => "diff",
-        NoticeKind::Result => "result",
-        NoticeKind::Status { name } => name,
-    }
-}

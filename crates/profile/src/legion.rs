@@ -10,8 +10,9 @@ use parlor_model::time::Time;
 use parlor_model::tool::{Tool, ToolState};
 use serde_json::{Map, Value, json};
 
+use crate::telling::{Now, Voice};
 use crate::watch::News;
-use crate::{Now, Voice, filter};
+use crate::{filter, notice};
 
 /// What an assistant message without text says in place of it.
 const NO_TEXT: &str = "Assistant response";
@@ -196,7 +197,7 @@ fn prompt_message(entry: &Entry, prompt: &Prompt, now: &Now<'_>) -> Option<Value
 /// A remark. The fields that describe a session's start are there, as ever, and empty.
 fn system_message(notice: &Notice, now: &Now<'_>) -> Value {
     let mut metadata = Map::new();
-    metadata.insert("subtype".into(), filter::subtype(&notice.kind).into());
+    metadata.insert("subtype".into(), notice::word(&notice.kind).into());
     metadata.insert("session_id".into(), json!(now.session.id));
     for name in ["working_directory", "permissions"] {
         metadata.insert(name.into(), Value::Null);

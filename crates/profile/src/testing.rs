@@ -97,6 +97,7 @@ impl Bench {
                 let entry = &mut self.entries[index];
                 match (&mut entry.block, block) {
                     (Block::Tool(known), Block::Tool(tool)) => {
+                        known.name = tool.name.clone();
                         known.input = tool.input.clone();
                         known.orphan = false;
                     }

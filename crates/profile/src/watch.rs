@@ -81,6 +81,8 @@ struct CallSeen {
     puts: u32,
     /// True while the input comes in fragments.
     growing: bool,
+    /// True once it was held back.
+    held: bool,
     state: ToolState,
     ask: Option<Key>,
     result: Option<Print>,
@@ -98,35 +100,18 @@ impl Watch {
             match event {
                 Event::Turn { turn: Turn::Start } => tell(News::Started),
                 Event::Turn { turn } => {
-                    // What the end of the turn itself changed comes before the end; what the record says after the
-                    // end belongs to the next turn.
-                    if !flushed {
-                        flushed = true;
-                        let later: HashSet<&str> = step.events[index..].iter().filter_map(key).collect();
-                        for entry in step.touched.iter().filter(|entry| !later.contains(entry.id.as_str())) {
-                            self.settle(entry, tell);
-                        }
+                    if !std::mem::replace(&mut flushed, true) {
+                        self.flush(step, index, tell);
                     }
                     tell(News::Ended(turn));
                 }
-                Event::Grow { key, part, text } => {
-                    if let Some(entry) = touched.get(key) {
-                        self.grow(entry, *part, text, tell);
-                    }
-                }
-                Event::Put { key, block, .. } => {
-                    if let Some(entry) = touched.get(key) {
-                        self.put(entry, block, tell);
-                    }
-                }
-                Event::End { key, .. } | Event::Ask { key, .. } => {
-                    if let Some(entry) = touched.get(key) {
-                        self.announce(entry, tell);
-                        self.settle(entry, tell);
-                    }
-                }
                 Event::Overtake { from } => tell(News::Overtaken(from)),
                 Event::Meta { .. } | Event::Usage { .. } => {}
+                Event::Put { .. } | Event::Grow { .. } | Event::End { .. } | Event::Ask { .. } => {
+                    if let Some(entry) = key(event).and_then(|key| touched.get(key)) {
+                        self.follow(entry, event, tell);
+                    }
+                }
             }
         }
         for entry in step.touched {
@@ -141,25 +126,40 @@ impl Watch {
         }
     }
 
+    /// Tells what the end of a turn itself changed, which comes before the end; what the record says after the end
+    /// belongs to the next turn.
+    fn flush(&mut self, step: &Step<'_>, index: usize, tell: &mut dyn FnMut(News<'_>)) {
+        let later: HashSet<&str> = step.events.iter().skip(index).filter_map(key).collect();
+        for entry in step.touched.iter().filter(|entry| !later.contains(entry.id.as_str())) {
+            self.settle(entry, tell);
+        }
+    }
+
+    /// Tells what one event did to its entry.
+    fn follow(&mut self, entry: &Entry, event: &Event, tell: &mut dyn FnMut(News<'_>)) {
+        match event {
+            Event::Put { block, .. } => self.put(entry, block, tell),
+            Event::Grow { part, text, .. } => self.grow(entry, *part, text, tell),
+            Event::End { .. } | Event::Ask { .. } => {
+                self.announce(entry, tell);
+                self.settle(entry, tell);
+            }
+            Event::Meta { .. } | Event::Turn { .. } | Event::Usage { .. } | Event::Overtake { .. } => {}
+        }
+    }
+
     /// Takes out the held calls whose input is complete, because the same speaker has gone on to another block.
     fn release(&mut self, step: &Step<'_>) -> Vec<Entry> {
         if self.held.is_empty() {
             return Vec::new();
         }
-        let goes_on = |held: &Entry| {
-            step.events.iter().any(|event| match event {
-                Event::Put { key, under, block, .. } => {
-                    *key != held.id
-                        && *under == held.parent
-                        && !matches!(block, Block::Notice(_) | Block::Unknown(_))
-                }
-                Event::Turn { .. } => true,
-                _ => false,
-            })
+        let about: HashSet<&str> = step.events.iter().filter_map(key).collect();
+        let ends = step.events.iter().any(|event| matches!(event, Event::Turn { .. }));
+        let went_on: HashSet<Option<&Key>> = step.events.iter().filter_map(goes_on).collect();
+        let goes = |entry: &Entry| {
+            !about.contains(entry.id.as_str()) && (ends || went_on.contains(&entry.parent.as_ref()))
         };
-        let about = |held: &Entry| step.events.iter().filter_map(key).any(|key| key == held.id);
-        let held = std::mem::take(&mut self.held);
-        let (released, held) = held.into_iter().partition(|entry| goes_on(entry) && !about(entry));
+        let (released, held) = std::mem::take(&mut self.held).into_iter().partition(goes);
         self.held = held;
         released
     }
@@ -242,11 +242,11 @@ impl Watch {
     fn settle_call(&mut self, entry: &Entry, tool: &Tool, tell: &mut dyn FnMut(News<'_>)) {
         let seen = self.calls.entry(entry.id.clone()).or_default();
         if !seen.announced && !tool.orphan {
-            let complete = seen.puts > 1 || (has_input(tool) && !seen.growing);
+            // A call that streams opens without any input.
+            let complete = seen.puts > 1 || !(tool.input.is_missing() || seen.growing);
             if complete || tool.state != ToolState::Pending || tool.ask.is_some() {
                 self.announce(entry, tell);
-            } else {
-                self.held.retain(|held| held.id != entry.id);
+            } else if !std::mem::replace(&mut seen.held, true) {
                 self.held.push(entry.clone());
             }
         }
@@ -270,10 +270,11 @@ impl Watch {
 
     /// Tells of a call, once. A result without a call announces none.
     fn announce(&mut self, entry: &Entry, tell: &mut dyn FnMut(News<'_>)) {
-        self.held.retain(|held| held.id != entry.id);
         let Block::Tool(tool) = &entry.block else { return };
         let seen = self.calls.entry(entry.id.clone()).or_default();
         if !tool.orphan && !std::mem::replace(&mut seen.announced, true) {
+            // A result that came before its call is told again, or the call would look open.
+            seen.result = None;
             tell(News::Call(entry, tool));
         }
     }
@@ -345,10 +346,14 @@ fn key(event: &Event) -> Option<&str> {
     }
 }
 
-/// Whether a call has any input: agents that stream it open the call with none or with `{}`.
-fn has_input(tool: &Tool) -> bool {
-    let input = tool.input.bytes();
-    input.iter().any(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'{' | b'}'))
+/// The speaker of an event that opens or completes a block of a conversation.
+fn goes_on(event: &Event) -> Option<Option<&Key>> {
+    match event {
+        Event::Put { under, block, .. } if !matches!(block, Block::Notice(_) | Block::Unknown(_)) => {
+            Some(under.as_ref())
+        }
+        _ => None,
+    }
 }
 
 /// The entries of a step by id, with an index when there are many.
