@@ -73,10 +73,14 @@ impl Conversation {
         let mut events = Vec::new();
         let before = source.bytes.slice(..start);
         for line in Splitter::split(&before).take(DETECT_LINES) {
-            events.clear();
             let at = decoder.read(&line, &mut events).at;
             events.retain(|event| matches!(event, Event::Meta { .. }));
-            transcript.fold(0, &line, &Reading { fate: Fate::Hidden(Rule::Bookkeeping), at }, &events);
+            transcript.fold(
+                0,
+                &line,
+                &Reading { fate: Fate::Hidden(Rule::Bookkeeping), at },
+                events.drain(..),
+            );
         }
         let rest = source.bytes.slice(start..);
         let subagents = Subagents::of(source.path.as_deref(), format, &rest);
@@ -95,10 +99,10 @@ fn fold(
 ) {
     let mut events = Vec::new();
     for (seq, line) in lines {
-        events.clear();
         let reading = decoder.read(&line, &mut events);
-        transcript.fold(seq as u64, &line, &reading, &events);
-        subagents.fold_started_by(&events, transcript);
+        let calls = subagents.calls_in(&events);
+        transcript.fold(seq as u64, &line, &reading, events.drain(..));
+        subagents.fold_under(&calls, transcript);
     }
 }
 

@@ -105,7 +105,7 @@ impl Filter {
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
         let mut events = Vec::new();
         let reading = decoder.read(line, &mut events);
-        let touched = self.transcript.fold(self.seq, line, &reading, &events);
+        let touched = self.transcript.fold(self.seq, line, &reading, events.iter().cloned());
         let touched: Vec<&Entry> =
             touched.iter().filter_map(|index| self.transcript.entries().get(*index)).collect();
         let session = self.transcript.session();

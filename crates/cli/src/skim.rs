@@ -87,10 +87,9 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
     let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
-        events.clear();
         let reading = decoder.read(&line, &mut events);
         events.retain(belongs_in_a_list);
-        fold(&mut transcript, seq, &line, reading.at, &events);
+        fold(&mut transcript, seq, &line, reading.at, &mut events);
     }
     let updated = transcript.session().updated;
     for file in &found.subagents {
@@ -131,18 +130,17 @@ fn count_subagent(transcript: &mut Transcript, path: &std::path::Path) {
     let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
-        events.clear();
         decoder.read(&line, &mut events);
         events.retain(|event| matches!(event, Event::Usage { .. }));
-        fold(transcript, seq, &line, None, &events);
+        fold(transcript, seq, &line, None, &mut events);
     }
 }
 
-fn fold(transcript: &mut Transcript, seq: usize, line: &Line, at: Option<Time>, events: &[Event]) {
+fn fold(transcript: &mut Transcript, seq: usize, line: &Line, at: Option<Time>, events: &mut Vec<Event>) {
     if at.is_some() || !events.is_empty() {
         // Hidden: a list has no use for lines that nobody understands.
         let reading = Reading { fate: Fate::Hidden(Rule::Bookkeeping), at };
-        transcript.fold(seq as u64, line, &reading, events);
+        transcript.fold(seq as u64, line, &reading, events.drain(..));
     }
 }
 

@@ -46,21 +46,28 @@ impl Subagents {
         subagents
     }
 
-    /// Folds the work of those that these events started.
-    pub(crate) fn fold_started_by(&mut self, events: &[Event], transcript: &mut Transcript) {
-        self.fold_started(events, transcript, DEPTH);
+    /// The calls among these events that started subagents.
+    pub(crate) fn calls_in(&self, events: &[Event]) -> Vec<Key> {
+        let call = |event: &Event| match event {
+            Event::Put { key, block: Block::Tool(_), .. } if self.waiting.contains_key(key) => {
+                Some(key.clone())
+            }
+            _ => None,
+        };
+        if self.waiting.is_empty() { Vec::new() } else { events.iter().filter_map(call).collect() }
     }
 
-    fn fold_started(&mut self, events: &[Event], transcript: &mut Transcript, depth: u8) {
+    /// Folds the work of those that these calls started, right after the line that made the calls.
+    pub(crate) fn fold_under(&mut self, calls: &[Key], transcript: &mut Transcript) {
+        self.fold_deep(calls, transcript, DEPTH);
+    }
+
+    fn fold_deep(&mut self, calls: &[Key], transcript: &mut Transcript, depth: u8) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        if self.waiting.is_empty() {
-            return;
-        }
-        for event in events {
-            let Event::Put { key, block: Block::Tool(_), .. } = event else { continue };
-            for path in self.waiting.remove(key).unwrap_or_default() {
+        for call in calls {
+            for path in self.waiting.remove(call).unwrap_or_default() {
                 self.started += 1;
-                self.fold_file(&path, key, transcript, depth);
+                self.fold_file(&path, call, transcript, depth);
             }
         }
     }
@@ -71,7 +78,6 @@ impl Subagents {
         let mut decoder = Decoder::nested(Format::ClaudeSession, call.clone());
         let mut events = Vec::new();
         for (seq, line) in (first..).zip(source.lines()) {
-            events.clear();
             let Reading { fate, at } = decoder.read(&line, &mut events);
             let unknown = match fate {
                 Fate::Unknown(kind) => Some(kind),
@@ -88,8 +94,9 @@ impl Subagents {
                     block,
                 }
             }));
-            transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, &events);
-            self.fold_started(&events, transcript, depth);
+            let calls = self.calls_in(&events);
+            transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, events.drain(..));
+            self.fold_deep(&calls, transcript, depth);
         }
     }
 }

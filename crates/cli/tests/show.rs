@@ -260,7 +260,8 @@ fn the_width_is_the_one_in_columns() {
     let long = "word ".repeat(60);
     let file = home.write("a.jsonl", prompt("s", 1, "hi") + &reply("s", 2, &long));
     let widest = |columns: &str| {
-        let output = home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", columns).output().unwrap();
+        let output =
+            home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", columns).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().filter(|line| line.contains("word word")).map(|line| line.chars().count()).max().unwrap()
     };
