@@ -158,12 +158,12 @@ fn belongs_in_a_list(event: &Event) -> bool {
 
 /// The session that spawned this one, where its first records say that it is a subagent's.
 fn subagent_of(source: &Source, format: Format, id: &str) -> Option<String> {
-    let head =
+    let mut head =
         source.lines().filter(|line| !line.is_blank()).take(8).map(|line| Json::new(line.bytes().clone()));
     let text = |json: Option<Json>| Some(json?.text()?.as_str().into_owned());
     let owner = match format.agent() {
         Agent::Claude => {
-            let first = head.filter(|record| record.get("isSidechain").is_some()).next()?;
+            let first = head.find(|record| record.get("isSidechain").is_some())?;
             first.get("isSidechain")?.bool().filter(|side| *side)?;
             text(first.get("sessionId"))
         }

@@ -1,6 +1,11 @@
 //! A home of its own for each test, and the real program in it.
 #![allow(dead_code, reason = "each test file uses its part")]
-#![allow(clippy::disallowed_methods, reason = "these tests run the program")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests run the program and may panic"
+)]
 
 use std::fs;
 use std::io::Write;
