@@ -17,7 +17,7 @@ pub(crate) fn attachment(one: &Attachment, most_bytes: usize, html: &mut Html) {
             return;
         }
     }
-    html.markup("<div class=\"attachment\"><i class=\"icon file\"></i>").text(&label(one));
+    html.markup("<div class=\"attachment\"><i class=\"icon i-file\"></i>").text(&label(one));
     match &one.source {
         Source::Url(url) => link(&url.as_str(), html),
         Source::Text(text) => {

@@ -38,7 +38,9 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     if let Some(at) = entry.at.filter(|_| !tool.state.is_final()) {
         html.markup(" data-since=\"").text(&at.iso_millis()).markup("\"");
     }
-    html.markup(if foldable && view.open { " open>" } else { ">" });
+    // A picture is worth more than the line it would take to hide it.
+    let open = view.open || (tool.state == ToolState::Done && has_extras(output));
+    html.markup(if foldable && open { " open>" } else { ">" });
     html.markup(if foldable { "<summary class=\"head\">" } else { "<div class=\"head\">" });
     head(&view, tool, html);
     if !view.open {
@@ -79,7 +81,7 @@ fn clipped<'a>(context: &Context<'_>, text: &'a str) -> Clip<'a> {
 fn head(view: &View, tool: &Tool, html: &mut Html) {
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(state_word(tool.state));
     html.markup("\"></span><span class=\"name\" title=\"Tool Call · ").text(&one_line(&tool.name, 120));
-    html.markup("\"><i class=\"icon ").markup(view.icon).markup("\"></i>").text(&view.verb).markup("</span>");
+    html.markup("\"><i class=\"icon i-").markup(view.icon).markup("\"></i>").text(&view.verb).markup("</span>");
     if let Body::Link { url } = &view.body {
         html.markup("<span class=\"arg\">");
         link(&url.as_str(), html);
@@ -99,13 +101,14 @@ fn head(view: &View, tool: &Tool, html: &mut Html) {
     facts(&view.facts, html);
 }
 
-fn facts(facts: &[Fact], html: &mut Html) {
+/// Remarks at the end of a title.
+pub(crate) fn facts(facts: &[Fact], html: &mut Html) {
     html.markup("<span class=\"facts\">");
     for (number, fact) in facts.iter().enumerate() {
         let apart = number > 0 && !(fact.tone == Tone::Minus && facts[number - 1].tone == Tone::Plus);
         html.markup(if apart { " · " } else if number > 0 { " " } else { "" });
         html.markup(match fact.tone {
-            Tone::Plain => "<span>",
+            Tone::Plain | Tone::Took => "<span>",
             Tone::Plus => "<span class=\"plus\">",
             Tone::Minus => "<span class=\"minus\">",
             Tone::Warn => "<span class=\"warn\">",
@@ -268,7 +271,7 @@ fn result(context: &Context<'_>, showing: Showing, text: &str, html: &mut Html) 
     if text.trim().is_empty() || showing == Showing::Hidden {
         return;
     }
-    html.markup("<section class=\"result\"><div class=\"label\"><i class=\"icon tool-result\"></i>Tool Result</div>");
+    html.markup("<section class=\"result\"><div class=\"label\"><i class=\"icon i-tool-result\"></i>Tool Result</div>");
     match showing {
         Showing::Prose => prose(context, text, html),
         Showing::Terminal | Showing::Text | Showing::Hidden => terminal(context, text, html),
@@ -316,7 +319,7 @@ fn explored(context: &Context<'_>, index: usize, html: &mut Html) {
     let run = Run::of(context, context.outline.members(index));
     html.markup("<details class=\"card ").markup(run.class()).markup("\" open><summary class=\"head\">");
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(run.word()).markup("\"></span>");
-    html.markup("<span class=\"name\" title=\"Tool Call\"><i class=\"icon search\"></i>Explored</span>");
+    html.markup("<span class=\"name\" title=\"Tool Call\"><i class=\"icon i-search\"></i>Explored</span>");
     html.markup("<span class=\"arg\">").text(&run.title()).markup("</span><span class=\"facts\">");
     if run.took_ms >= 100 {
         html.text(&duration(run.took_ms));

@@ -11,7 +11,7 @@ use crate::clip::{Clip, count_lines, indented, one_line, split_lines};
 use crate::context::Context;
 use crate::html::Html;
 use crate::measure::{clock, duration, plural, tokens};
-use crate::view::{FileDiff, sums};
+use crate::view::{FileDiff, change_facts};
 use crate::{ansi, markdown, patch};
 
 /// Appends the entry at `index`. Entries that are shown within another (`Outline::root_of`) are part of that one's
@@ -123,7 +123,7 @@ fn open(context: &Context<'_>, entry: &Entry, index: usize, html: &mut Html) {
 }
 
 fn header(context: &Context<'_>, entry: &Entry, role: &Role, html: &mut Html) {
-    html.markup("<header class=\"role\"><span class=\"who\"><i class=\"icon ").markup(role_class(role));
+    html.markup("<header class=\"role\"><span class=\"who\"><i class=\"icon i-").markup(role_class(role));
     html.markup("\"></i>").text(&role.label());
     if let Block::Prompt(Prompt { author: Author::Peer { name }, .. }) = &entry.block {
         html.markup(" ").text(&one_line(&name.as_str(), 60));
@@ -187,7 +187,7 @@ fn reply_body(context: &Context<'_>, reply: &Reply, html: &mut Html) {
 fn thought_body(context: &Context<'_>, thought: &Thought, html: &mut Html) {
     let hidden = thought.redacted || thought.text.is_blank();
     html.markup(if hidden { "<div class=\"thought\">" } else { "<details class=\"thought\"><summary>" });
-    html.markup("<i class=\"icon brain\"></i>");
+    html.markup("<i class=\"icon i-brain\"></i>");
     match (thought.streaming, thought.duration_ms) {
         (true, _) => html.markup("Thinking"),
         (false, Some(ms)) => html.markup("Thought for ").text(&duration(ms)),
@@ -283,12 +283,12 @@ fn remark(markup: &'static str, prefix: &str, text: &str, html: &mut Html) {
 
 fn working_tree(context: &Context<'_>, text: &str, html: &mut Html) {
     html.markup("<details class=\"card\"><summary class=\"head\"><span class=\"state\"></span>");
-    html.markup("<span class=\"name\"><i class=\"icon edit\"></i>Working tree</span><span class=\"arg\">");
+    html.markup("<span class=\"name\"><i class=\"icon i-edit\"></i>Working tree</span><span class=\"arg\">");
     let mut files: Vec<FileDiff> = patch::files(text).iter().map(|file| FileDiff::of_patch(file, None)).collect();
     files.iter_mut().for_each(|file| file.shorten(context.options.limits.lines));
-    let (added, removed) = sums(&files);
-    html.text(&plural(files.len() as u64, "file")).markup("</span><span class=\"facts\"><span class=\"plus\">+");
-    html.number(added).markup("</span> <span class=\"minus\">−").number(removed).markup("</span></span></summary>");
+    html.text(&plural(files.len() as u64, "file")).markup("</span>");
+    card_html::facts(&change_facts(&files), html);
+    html.markup("</summary>");
     card_html::diffs(&files, false, html);
     html.markup("</details>");
 }
@@ -296,7 +296,7 @@ fn working_tree(context: &Context<'_>, text: &str, html: &mut Html) {
 /// What nobody understands is shown under its own name, with every byte behind a toggle.
 fn unknown_body(context: &Context<'_>, unknown: &Unknown, html: &mut Html) {
     let role = Role::Other(unknown.kind.to_string());
-    html.markup("<details class=\"unknown\"><summary><i class=\"icon other\"></i>").text(&one_line(&role.label(), 80));
+    html.markup("<details class=\"unknown\"><summary><i class=\"icon i-other\"></i>").text(&one_line(&role.label(), 80));
     html.markup("</summary><pre>").text(&indented(&unknown.raw, context.options.limits.bytes));
     html.markup("</pre></details>");
 }

@@ -8,10 +8,11 @@ use parlor_model::session::Session;
 use parlor_model::tool::{Output, Piece, Tool};
 
 use crate::attachment_html::label;
-use crate::clip::{Clip, indented, output_text};
+use crate::clip::{Clip, count_lines, indented, output_text};
 use crate::context::{Context, Options, Outline};
 use crate::diff::Sign;
 use crate::entry_html::compaction;
+use crate::measure::plural;
 use crate::view::{Body, FileDiff, Showing, View, title_call};
 use crate::{ansi, visible};
 
@@ -134,15 +135,12 @@ pub(crate) fn changes(file: &FileDiff, text: &mut String) {
 }
 
 fn result(context: &Context<'_>, output: &Output, view: &View) -> String {
-    let mut text = match view.result {
-        Showing::Hidden if !context.options.file_contents => {
-            let whole = output_text(output);
-            match crate::clip::count_lines(&whole) {
-                0 => "(no output)".to_owned(),
-                lines => format!("({} not shown)", crate::measure::plural(lines, "line")),
-            }
-        }
-        _ => clipped(context, &output_text(output)),
+    let whole = output_text(output);
+    let file = matches!(view.icon, "read" | "search") && view.result == Showing::Hidden;
+    let mut text = match count_lines(&whole) {
+        0 => "(no output)".to_owned(),
+        lines if file && !context.options.file_contents => format!("({} not shown)", plural(lines, "line")),
+        _ => clipped(context, &whole),
     };
     for piece in &output.parts {
         match piece {

@@ -168,7 +168,9 @@ impl Lines<'_> {
             ToolState::Interrupted => Ink::Warn,
         };
         self.title(ink, &title_call(tool, cwd.as_deref()), view.classes.contains(&"agent-callback"));
-        self.facts(&view);
+        if !matches!(view.body, Body::Nested { .. }) {
+            self.facts(&view);
+        }
         if tool.state == ToolState::Failed && view.facts.iter().all(|fact| fact.tone != Tone::Bad) {
             self.line("  ⎿ ", Ink::Bad, "Failed");
         }
@@ -214,7 +216,8 @@ impl Lines<'_> {
     fn facts(&mut self, view: &View) {
         let mut words = view.change_summary().into_iter().collect::<Vec<_>>();
         if let Body::Preview { content, .. } = &view.body {
-            words.push(plural(count_lines(&content.as_str()), "line"));
+            let verb = if view.classes.contains(&"success") { "Wrote " } else { "" };
+            words.push(format!("{verb}{}", plural(count_lines(&content.as_str()), "line")));
         }
         let signs = |tone| matches!(tone, Tone::Plus | Tone::Minus);
         words.extend(view.facts.iter().filter(|fact| !signs(fact.tone)).map(|fact| fact.text.clone()));
@@ -268,7 +271,7 @@ impl Lines<'_> {
                     self.wrapped("    ", ink, &format!("{mark} {}", todo.text.as_str()));
                 }
             }
-            Body::Nested { .. } => self.nested(entry, index, tool),
+            Body::Nested { .. } => self.nested(entry, index, tool, view),
             Body::Message { content } => {
                 let text = markdown::to_terminal(&self.prose(&content.as_str()), self.width.saturating_sub(4), self.paint);
                 self.indent("    ", &text);
@@ -286,7 +289,7 @@ impl Lines<'_> {
         }
     }
 
-    fn nested(&mut self, entry: &Entry, index: usize, tool: &Tool) {
+    fn nested(&mut self, entry: &Entry, index: usize, tool: &Tool, view: &View) {
         let calls = calls_under(self.context, self.context.outline.children(index));
         let cwd = self.context.cwd();
         let shown = if self.context.options.unfolded { calls.len() } else { 3 };
@@ -296,8 +299,11 @@ impl Lines<'_> {
                 self.line("    ", Ink::Dim, &title);
             }
         }
+        // The subagent's kind and where it stands come with the totals, which say how long it took.
+        let kind = view.facts.iter().filter(|fact| fact.tone != Tone::Took).map(|fact| fact.text.as_str());
         let totals = totals_line(entry, tool, calls.len() as u64);
-        self.line("  ⎿ ", Ink::Dim, &totals);
+        let words: Vec<&str> = kind.chain([totals.as_str()]).collect();
+        self.line("  ⎿ ", Ink::Dim, &words.join(" · "));
     }
 
     fn run(&mut self, index: usize) {
@@ -327,6 +333,7 @@ impl Lines<'_> {
         }
         match showing {
             Showing::Prose => {
+                self.line("  ⎿ ", Ink::Purple, "Tool Result");
                 let text = markdown::to_terminal(&self.prose(text), self.width.saturating_sub(4), self.paint);
                 self.indent("    ", &text);
             }
@@ -408,7 +415,7 @@ impl Lines<'_> {
     fn output(&mut self, margin: &str, text: &str) {
         let text = ansi::to_terminal(text, self.paint);
         for line in wrap(&text, self.width.saturating_sub(margin.len())) {
-            self.out.push_str(margin);
+            self.out.push_str(if line.is_empty() { "" } else { margin });
             self.out.push_str(&line);
             self.out.push('\n');
         }
@@ -440,6 +447,7 @@ impl Lines<'_> {
         for (number, line) in wrap(&painted, self.width.saturating_sub(columns)).iter().enumerate() {
             match number {
                 0 => self.out.push_str(margin),
+                _ if line.is_empty() => {}
                 _ => (0..columns).for_each(|_| self.out.push(' ')),
             }
             self.out.push_str(line);

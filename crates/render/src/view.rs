@@ -46,6 +46,8 @@ pub(crate) struct Fact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
+    /// How long it took.
+    Took,
     Plus,
     Minus,
     Warn,
@@ -108,13 +110,7 @@ impl View {
         let failed = matches!(tool.state, ToolState::Failed | ToolState::Denied);
         let mut view = by_action(tool, tool.action(), cwd, done);
         if let Body::Diff(files) = &mut view.body {
-            let (added, removed) = sums(files);
-            if added > 0 || removed == 0 {
-                view.facts.push(Fact { tone: Tone::Plus, text: format!("+{added}") });
-            }
-            if removed > 0 || added == 0 {
-                view.facts.push(Fact { tone: Tone::Minus, text: format!("−{removed}") });
-            }
+            view.facts.extend(change_facts(files));
             files.iter_mut().for_each(|file| file.shorten(most_lines));
         }
         if failed || (!done && view.result == Showing::Hidden) {
@@ -165,6 +161,7 @@ pub fn title_call(tool: &Tool, cwd: Option<&str>) -> String {
         Action::Mcp { server, tool: name } => {
             format!("{} - {} (MCP)({})", server.as_str(), name.as_str(), parameters(&tool.input).0)
         }
+        Action::Other if tool.orphan => tool_name(tool).to_owned(),
         Action::Other => format!("{}({})", tool_name(tool), argument_of_other(tool)),
     }
 }
@@ -296,6 +293,7 @@ fn by_action(tool: &Tool, action: Action, cwd: Option<&str>, done: bool) -> View
 /// A tool that the table does not know: its name, what fits of its input, and everything behind a toggle.
 fn other(tool: &Tool, patches: &[FilePatch], cwd: Option<&str>, mut view: View) -> View {
     view.verb = tool_name(tool).to_owned().into();
+    view.icon = if tool.orphan { "tool-result" } else { "tool" };
     view.argument = argument_of_other(tool);
     if !patches.is_empty() {
         (view.body, view.open) = (Body::Diff(of_patches(patches, cwd)), true);
@@ -314,7 +312,7 @@ fn argument_of_other(tool: &Tool) -> String {
 
 fn tool_name(tool: &Tool) -> &str {
     match tool.name.as_str() {
-        "" if tool.orphan => "Result",
+        "" if tool.orphan => "Tool Result",
         "" => "Tool",
         name => name,
     }
@@ -362,7 +360,7 @@ fn common_facts(entry: &Entry, tool: &Tool, facts: &mut Vec<Fact>) {
         facts.push(Fact { tone: Tone::Warn, text: "⚠ truncated".into() });
     }
     if let Some(ms) = took_ms(entry, tool).filter(|ms| *ms >= 100) {
-        facts.push(Fact::plain(duration(ms)));
+        facts.push(Fact { tone: Tone::Took, text: duration(ms) });
     }
 }
 
@@ -431,8 +429,21 @@ fn of_patches(patches: &[FilePatch], cwd: Option<&str>) -> Vec<FileDiff> {
     patches.iter().map(|patch| FileDiff::of_patch(patch, cwd)).collect()
 }
 
+/// `+3 −1`; a sign without lines is left out, unless nothing changed at all.
+pub(crate) fn change_facts(files: &[FileDiff]) -> Vec<Fact> {
+    let (added, removed) = sums(files);
+    let mut facts = Vec::new();
+    if added > 0 || removed == 0 {
+        facts.push(Fact { tone: Tone::Plus, text: format!("+{added}") });
+    }
+    if removed > 0 {
+        facts.push(Fact { tone: Tone::Minus, text: format!("−{removed}") });
+    }
+    facts
+}
+
 /// Lines added and removed over all files.
-pub(crate) fn sums(files: &[FileDiff]) -> (u64, u64) {
+fn sums(files: &[FileDiff]) -> (u64, u64) {
     files.iter().fold((0, 0), |(added, removed), file| {
         (file.diff.added.saturating_add(added), file.diff.removed.saturating_add(removed))
     })
