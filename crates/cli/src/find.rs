@@ -204,7 +204,8 @@ fn walk(folder: &Path, depth: u8, files: &mut Vec<Stamp>) {
 fn holds_records(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
-    (name.ends_with(".jsonl") || name.ends_with(".ndjson")) && name != "journal.jsonl"
+    let records = [".jsonl", ".ndjson", ".sse"].iter().any(|ending| name.ends_with(ending));
+    records && name != "journal.jsonl"
 }
 
 fn stamp(path: PathBuf) -> Option<Stamp> {
