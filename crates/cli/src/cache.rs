@@ -52,11 +52,13 @@ impl Cache {
 
     /// Keeps what was read, and forgets sessions that are no longer there.
     pub(crate) fn store(read: &[(&Found, Option<Row>)]) {
+        // A name that is not Unicode cannot be kept: such a session is read each time.
+        let named = read.iter().filter(|(found, _)| stamps(found).all(|stamp| stamp.path.to_str().is_some()));
         let keep = |(found, row): &(&Found, Option<Row>)| Kept {
             stamps: stamps(found).cloned().collect(),
             row: row.clone(),
         };
-        let stored = Stored { version: VERSION.to_owned(), rows: read.iter().map(keep).collect() };
+        let stored = Stored { version: VERSION.to_owned(), rows: named.map(keep).collect() };
         let Some(path) = path() else { return };
         let Ok(content) = serde_json::to_vec(&stored) else { return };
         // Written beside and moved into place, so that a reader at the same time sees the old one or the new one.

@@ -72,9 +72,13 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<Stamp>> {
 fn write_json(mut output: Output, machine: bool, accounts: &[Account], total: &Total) -> Result<()> {
     let mut report = json!({ "files": accounts, "total": total });
     if machine {
-        let programs: serde_json::Map<String, serde_json::Value> =
-            PROGRAMS.iter().map(|name| ((*name).to_owned(), json!(on_path(name)))).collect();
-        let folder = |folder: &find::Folder| json!({ "agent": folder.agent.name(), "path": folder.path, "exists": folder.path.is_dir() });
+        let programs: serde_json::Map<String, serde_json::Value> = PROGRAMS
+            .iter()
+            .map(|name| {
+                ((*name).to_owned(), json!(on_path(name).map(|path| path.to_string_lossy().into_owned())))
+            })
+            .collect();
+        let folder = |folder: &find::Folder| json!({ "agent": folder.agent.name(), "path": folder.path.to_string_lossy(), "exists": folder.path.is_dir() });
         report["programs"] = programs.into();
         report["folders"] = find::folders().iter().map(folder).collect();
     }
@@ -131,7 +135,7 @@ fn write_machine(output: &mut Output) -> Result<()> {
 }
 
 fn write_account(output: &mut Output, account: &Account) -> Result<()> {
-    writeln!(output, "{}", plain(&account.path.to_string_lossy()))?;
+    writeln!(output, "{}", plain(&account.path))?;
     if let Some(error) = &account.error {
         writeln!(output, "  cannot be read: {error}\n")?;
         return Ok(());

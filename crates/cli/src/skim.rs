@@ -1,7 +1,7 @@
 //! What a list says of a session, read without building the conversation: the same reducer, given only the facts and the
 //! prompts.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use parlor_dialect::{Agent, Decoder, Format};
 use parlor_model::block::Block;
@@ -46,8 +46,8 @@ pub(crate) struct Row {
     pub(crate) subagents: u64,
     /// The size of all its files in bytes.
     pub(crate) size: u64,
-    /// Its file.
-    pub(crate) path: PathBuf,
+    /// Its file; a name that is not Unicode only nearly.
+    pub(crate) path: String,
     /// The session whose subagent this is: such a row is added to the other one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) subagent_of: Option<String>,
@@ -118,13 +118,13 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
         },
         subagents: found.subagents.len() as u64,
         size: found.subagents.iter().map(|file| file.size).fold(found.file.size, u64::saturating_add),
-        path: found.file.path.clone(),
+        path: found.file.path.to_string_lossy().into_owned(),
         subagent_of: subagent_of(&source, format, &found.id),
     })
 }
 
 /// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their keys.
-fn count_subagent(transcript: &mut Transcript, path: &std::path::Path) {
+fn count_subagent(transcript: &mut Transcript, path: &Path) {
     let Ok(source) = Source::file(path) else { return };
     let Some(format) = source.detect(Input::Auto) else { return };
     let mut decoder = Decoder::new(Some(format));
