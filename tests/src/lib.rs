@@ -65,7 +65,7 @@ impl Whole {
     pub fn step(&mut self, decoder: &mut Decoder, line: &Line) {
         let mut events = Vec::new();
         let reading = decoder.read(line, &mut events);
-        let touched = self.transcript.fold(self.steps.len() as u64, line, &reading, &events);
+        let touched = self.transcript.fold(self.steps.len() as u64, line, &reading, events.iter().cloned());
         self.steps.push(Step { bytes: line.bytes().clone(), reading, events, touched });
     }
 

@@ -23,6 +23,7 @@ pub fn lines(format: Format) -> Vec<String> {
         Format::PiSession => PI_SESSION,
         Format::PiEvents => PI_EVENTS,
         Format::OpenaiChat => OPENAI_CHAT,
+        Format::OpenaiResponses => OPENAI_RESPONSES,
         Format::Acp => ACP,
         Format::Cdev => CDEV,
         Format::Bridge => BRIDGE,
@@ -139,6 +140,16 @@ const OPENAI_CHAT: &[&str] = &[
     r#"data: {"id":"oc","object":"chat.completion.chunk","created":1767323046,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
     r#"data: {"id":"oc","object":"chat.completion.chunk","created":1767323046,"model":"m","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#,
     r#"data: [DONE]"#,
+];
+
+const OPENAI_RESPONSES: &[&str] = &[
+    r#"data: {"type":"response.created","response":{"id":"or","object":"response","created_at":1767323046,"model":"m","output":[]}}"#,
+    r#"data: {"type":"response.output_item.added","output_index":0,"item":{"id":"or_m1","type":"message","role":"assistant","content":[]}}"#,
+    r#"data: {"type":"response.output_text.delta","item_id":"or_m1","output_index":0,"content_index":0,"delta":"A "}"#,
+    r#"data: {"type":"response.output_text.delta","item_id":"or_m1","output_index":0,"content_index":0,"delta":"MARIGOLD é😀"}"#,
+    r#"data: {"type":"response.output_item.done","output_index":0,"item":{"id":"or_m1","type":"message","role":"assistant","content":[{"type":"output_text","text":"A MARIGOLD é😀"}]}}"#,
+    r#"data: {"type":"response.output_item.done","output_index":1,"item":{"id":"or_f1","type":"function_call","call_id":"or_c1","name":"bash","arguments":"{\"command\":\"BASIL\"}"}}"#,
+    r#"data: {"type":"response.completed","response":{"id":"or","object":"response","model":"m","output":[],"usage":{"input_tokens":3,"output_tokens":4}}}"#,
 ];
 
 const ACP: &[&str] = &[

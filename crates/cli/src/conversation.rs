@@ -11,6 +11,7 @@ use parlor_model::session::{Counts, Session};
 use parlor_model::usage::Usage;
 use parlor_transcript::Transcript;
 
+use crate::progress;
 use crate::source::{DETECT_LINES, Source};
 use crate::subagent::Subagents;
 
@@ -37,7 +38,10 @@ impl Conversation {
     pub(crate) fn whole(source: &Source, format: Format) -> Conversation {
         let mut transcript = Transcript::default();
         let subagents = Subagents::of(source.path.as_deref(), format, &source.bytes);
-        fold(&mut transcript, &mut Decoder::new(Some(format)), subagents, source.lines().enumerate());
+        let bar = progress::bar(source.bytes.len() as u64);
+        let lines = source.lines().inspect(|line| bar.inc(line.bytes().len() as u64)).enumerate();
+        fold(&mut transcript, &mut Decoder::new(Some(format)), subagents, lines);
+        bar.finish_and_clear();
         let (session, entries) = transcript.into_parts();
         Conversation { session, entries }
     }

@@ -1,5 +1,7 @@
 //! `parlor show` on everything that can be named.
 
+#![allow(clippy::disallowed_methods, reason = "these tests run the program")]
+
 mod common;
 
 use std::io::{Read, Write};
@@ -267,4 +269,29 @@ fn the_width_is_the_one_in_columns() {
     };
     assert!(widest("50") <= 50);
     assert!((60..=100).contains(&widest("100")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_a_large_file_needs_little_memory() {
+    let home = Home::new();
+    let path = home.write("large.jsonl", talk("s", 30));
+    // A hole of 300 MB: long on paper, nothing on disk, and fatal to someone who reads it.
+    let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+    file.set_len(300 << 20).unwrap();
+    file.write_all(format!("\n{}", talk("t", 100)).as_bytes()).unwrap();
+    let command = format!(
+        "ulimit -d 100000; exec '{}' show large.jsonl --last 3 --format text",
+        env!("CARGO_BIN_EXE_parlor")
+    );
+    let mut limited = std::process::Command::new("/bin/sh");
+    let output = limited
+        .args(["-c", &command])
+        .current_dir(home.path("."))
+        .env("HOME", home.path("."))
+        .output()
+        .unwrap();
+    let ran: common::Ran = output.into();
+    let ran = ran.exits(0).says("answer 98").says("question 99").says("answer 99");
+    assert!(!ran.out.contains("question 98"));
 }

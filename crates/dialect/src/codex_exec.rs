@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use parlor_model::Key;
-use parlor_model::block::{Author, Block, NoticeKind};
+use parlor_model::block::{Author, Block, NoticeKind, Prompt};
 use parlor_model::event::{Event, Fate, Meta, Reading, Turn};
 use parlor_model::json::{Kind, Reader};
 use parlor_model::line::Line;
@@ -132,7 +132,7 @@ impl CodexExec {
     /// The oldest form begins with a report of its settings and with the prompt, both without a type.
     fn preamble(&mut self, fields: &Fields, out: &mut Vec<Event>) -> Option<Fate> {
         if let Some(text) = fields.text(Field::Prompt) {
-            let prompt = parlor_model::block::Prompt { text, ..Default::default() };
+            let prompt = Prompt { text, ..Prompt::default() };
             out.push(Event::put(self.next_notice(), Block::Prompt(prompt)));
             return Some(Fate::Shown);
         }

@@ -74,7 +74,7 @@ impl Dialect for PiSession {
 
 impl PiSession {
     fn entry(&mut self, line: &Line, kind: &str, entry: &Entry, out: &mut Vec<Event>) -> Fate {
-        let own_key = || json_text(line, entry.id).unwrap_or_else(|| kind.into());
+        let mut own_key = || self.talk.unique(json_text(line, entry.id).unwrap_or_else(|| kind.into()));
         match kind {
             "session" => {
                 entry.header.tell(line, out);

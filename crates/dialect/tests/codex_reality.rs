@@ -1,4 +1,5 @@
 //! Codex's formats against recordings of the real CLI and session files found in the wild, where they are there.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test reports what it read, and fails loudly")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -310,4 +311,60 @@ fn a_prompt_that_client_and_server_both_tell_is_shown_once() {
         assert_eq!(prompts(&[server.clone(), client.clone()]), alone, "{name}");
         assert_eq!(prompts(&[client, server]).len(), alone.len(), "{name}");
     }
+}
+
+/// The text of a reply that a record of a rollout carries, and which of the three mirrors it is.
+fn reply_of(record: &serde_json::Value) -> Option<(usize, String)> {
+    let payload = &record["payload"];
+    let joined = |content: &serde_json::Value| {
+        let texts: Vec<&str> = content.as_array()?.iter().filter_map(|part| part["text"].as_str()).collect();
+        Some(texts.join("\n\n"))
+    };
+    let (source, text) = match (
+        payload["type"].as_str().unwrap_or("message"),
+        payload["role"].as_str(),
+        payload["item"]["type"].as_str(),
+    ) {
+        ("message", Some("assistant"), _) => (0, joined(&payload["content"])?),
+        ("agent_message", _, _) if record["type"] == "event_msg" => {
+            (1, payload["message"].as_str()?.to_owned())
+        }
+        ("item_completed", _, Some("AgentMessage")) => (2, joined(&payload["item"]["content"])?),
+        _ => return None,
+    };
+    (!text.is_empty()).then_some((source, text))
+}
+
+#[test]
+fn each_reply_is_shown_as_often_as_the_fullest_of_its_mirrors_has_it() {
+    let Some(shared) = shared() else { return };
+    let mut paths = files(&shared.join("recordings/codex"), |path| path.contains(".session"));
+    paths.extend(files(&shared.join("corpus/codex_rollout"), |path| path.ends_with(".jsonl")));
+    let mut replies = 0;
+    for path in paths {
+        let mut counts: BTreeMap<String, [u32; 3]> = BTreeMap::new();
+        let mut copies = false;
+        for line in lines(&path) {
+            let Ok(record) = serde_json::from_slice::<serde_json::Value>(line.bytes()) else { continue };
+            copies |= record["payload"]["source"]["subagent"]["thread_spawn"].is_object();
+            if let Some((source, text)) = reply_of(&record) {
+                counts.entry(text).or_default()[source] += 1;
+            }
+        }
+        let mut shown: BTreeMap<String, u32> = BTreeMap::new();
+        for (_, _, block) in Page::read(std::slice::from_ref(&path), Format::CodexRollout).blocks {
+            if let Block::Reply(reply) = block {
+                *shown.entry(reply.text.as_str().into_owned()).or_default() += 1;
+            }
+        }
+        // A subagent's copy of its parent's history is hidden on purpose.
+        if !copies {
+            let expected: BTreeMap<_, _> =
+                counts.into_iter().map(|(text, [a, b, c])| (text, a.max(b).max(c))).collect();
+            assert_eq!(shown, expected, "{}", path.display());
+            replies += shown.len();
+        }
+    }
+    println!("{replies} different replies");
+    assert!(replies > 500);
 }

@@ -24,6 +24,7 @@ use crate::{Claim, Dialect};
 #[derive(Debug, Default)]
 pub(crate) struct Acp {
     model: Option<Key>,
+    window: Option<u64>,
     open: Option<Chunks>,
     segments: u32,
     turns: u32,
@@ -176,9 +177,10 @@ impl Acp {
             }
             "usage_update" => {
                 let update = update.json(line);
-                let size = update.get("size").and_then(|size| size.number());
+                let size = update.get("size").and_then(|size| size.number()).map(|size| size as u64);
                 let cost = update.get("cost").and_then(|cost| cost.get("amount")?.number());
-                let size = size.map(|tokens| Meta::ContextWindow { tokens: tokens as u64 });
+                let size = size.filter(|size| self.window.replace(*size) != Some(*size));
+                let size = size.map(|tokens| Meta::ContextWindow { tokens });
                 let metas = size.into_iter().chain(cost.map(|usd| Meta::Cost { usd }));
                 out.extend(metas.map(|meta| Event::Meta { meta }));
                 Fate::Hidden(Rule::Usage)

@@ -9,7 +9,7 @@ use parlor_model::event::{Event, Fate};
 use parlor_model::json::{Json, Kind};
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
-use parlor_model::tool::{Output, Piece, Tool, ToolState, Totals};
+use parlor_model::tool::{FilePatch, Output, Piece, Tool, ToolState, Totals};
 
 use super::fields::{Field, Fields};
 use super::output::{Answer, pieces, state_of_exit, text_output};
@@ -209,7 +209,7 @@ pub(crate) fn search_input(item: &Fields) -> Json {
 }
 
 /// The patches of a change to files.
-pub(crate) fn patches(changes: &Json) -> Vec<parlor_model::tool::FilePatch> {
+pub(crate) fn patches(changes: &Json) -> Vec<FilePatch> {
     match Action::of("apply_patch", &object(&[("changes", changes)])) {
         Action::Patch { files } => files,
         _ => Vec::new(),

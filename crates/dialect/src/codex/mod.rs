@@ -14,7 +14,7 @@ pub(crate) mod usage;
 
 use bytes::Bytes;
 use parlor_model::Key;
-use parlor_model::block::{Notice, NoticeKind};
+use parlor_model::block::{Block, Notice, NoticeKind};
 use parlor_model::event::{Event, Fate, Reading};
 use parlor_model::json::Json;
 use parlor_model::line::Line;
@@ -33,7 +33,7 @@ pub(crate) fn unreadable(line: &Line) -> Reading {
 
 /// A notice under the call of the subagent it is about.
 pub(crate) fn notice(key: Key, under: Option<Key>, kind: NoticeKind, text: Text) -> Event {
-    Event::Put { key, under, message: None, block: parlor_model::block::Block::Notice(Notice { kind, text }) }
+    Event::Put { key, under, message: None, block: Block::Notice(Notice { kind, text }) }
 }
 
 /// A JSON object made of values that are JSON already.

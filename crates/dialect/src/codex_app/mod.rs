@@ -4,8 +4,9 @@
 mod item;
 #[cfg(test)]
 mod tests;
+mod threads;
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet};
 
 use parlor_model::Key;
 use parlor_model::block::{Author, Block, NoticeKind, Prompt};
@@ -19,6 +20,7 @@ use parlor_model::time::Time;
 use crate::codex::fields::{Field, Fields};
 use crate::codex::mirror::{Mirror, Source, Voice};
 use crate::codex::{notice, prompt, unreadable, usage};
+use crate::codex_app::threads::Threads;
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
 
@@ -38,19 +40,6 @@ pub(crate) struct CodexApp {
     error: Option<Text>,
     compacted: bool,
     window: Option<u64>,
-}
-
-/// Whose work is whose: one server runs the threads of subagents too.
-#[derive(Debug, Default)]
-struct Threads {
-    /// Threads that were started for a person.
-    own: HashSet<Key>,
-    /// Threads of subagents, and the calls that started them.
-    calls: BTreeMap<Key, Key>,
-    /// Calls that start a subagent of which no thread is known yet.
-    starting: VecDeque<Key>,
-    /// Threads in a turn, and whether the turn has its prompt: the next one steers it.
-    running: BTreeMap<Key, bool>,
 }
 
 /// A frame, out of whatever wraps it.
@@ -217,7 +206,7 @@ impl CodexApp {
     /// What is said of a thread that was started for a person.
     fn thread(&mut self, thread: &Fields, out: &mut Vec<Event>) {
         let Some(id) = thread.key(Field::Id) else { return };
-        if thread.has(Field::Parent) || !self.threads.own.insert(id.clone()) {
+        if thread.has(Field::Parent) || !self.threads.tell(&id) {
             return;
         }
         let metas = [
@@ -357,38 +346,6 @@ impl CodexApp {
             self.keys = self.keys.saturating_add(1);
             format!("n{}", self.keys).into()
         })
-    }
-}
-
-impl Threads {
-    /// A thread that nobody started belongs to the call that is starting one.
-    fn under(&mut self, thread: Key) -> Option<Key> {
-        if let Some(call) = self.calls.get(&thread) {
-            return Some(call.clone());
-        }
-        if self.own.contains(&thread) {
-            return None;
-        }
-        match self.starting.pop_front() {
-            Some(call) => {
-                self.calls.insert(thread, call.clone());
-                Some(call)
-            }
-            None => {
-                self.own.insert(thread);
-                None
-            }
-        }
-    }
-
-    /// The call has named the threads it started.
-    fn started(&mut self, call: &Key, threads: &Json) {
-        for thread in threads.items().iter().filter_map(|thread| thread.text()) {
-            let thread = Key::from(thread.as_str());
-            self.own.remove(&thread);
-            self.calls.entry(thread).or_insert_with(|| call.clone());
-            self.starting.retain(|starting| starting != call);
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use parlor_model::event::{Ask, Event, Fate, Meta, TitleRank, Turn};
 use parlor_model::json::Json;
 use parlor_model::rule::Rule;
 use parlor_model::text::Text;
-use parlor_model::tool::{Tool, ToolState};
+use parlor_model::tool::{Piece, Tool, ToolState};
 
 use super::CodexRollout;
 use crate::codex::fields::{Field, Fields};
@@ -137,12 +137,12 @@ impl CodexRollout {
         out: &mut Vec<Event>,
     ) -> Option<Fate> {
         let mut key = self.key(id);
-        let mut open = self.open.contains(&key);
-        if !open && key.starts_with("exec-") {
-            if let Some(script) = self.scripts.pop_front() {
-                key = script;
-                open = false;
-            }
+        let open = self.open.contains(&key);
+        if !open
+            && key.starts_with("exec-")
+            && let Some(script) = self.scripts.pop_front()
+        {
+            key = script;
         }
         let fate = item::events(item, progress, Place { key: key.clone(), under: None, open }, out)?;
         if fate == Fate::Shown {
@@ -277,7 +277,7 @@ fn ask(event: &Fields, out: &mut Vec<Event>) -> Fate {
 }
 
 /// The two streams of a command of which no common one was kept.
-fn streams(event: &Fields) -> Vec<parlor_model::tool::Piece> {
+fn streams(event: &Fields) -> Vec<Piece> {
     let texts = [Field::Stdout, Field::Stderr].into_iter().filter_map(|field| event.text(field));
-    texts.filter(|text| !text.is_empty()).map(|text| parlor_model::tool::Piece::Text { text }).collect()
+    texts.filter(|text| !text.is_empty()).map(|text| Piece::Text { text }).collect()
 }

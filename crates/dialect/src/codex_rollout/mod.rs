@@ -259,33 +259,26 @@ impl CodexRollout {
 impl Facts {
     /// Says the model and the working directory when they are others than before.
     fn say(&mut self, fields: &Fields, out: &mut Vec<Event>) {
-        if let Some(name) = fields.key(Field::Model) {
-            if self.model.as_ref() != Some(&name) {
-                out.push(Event::Meta { meta: Meta::Model { name: name.clone() } });
-                self.model = Some(name);
-            }
+        if let Some(name) = fields.key(Field::Model).filter(|name| self.model.as_ref() != Some(name)) {
+            out.push(Event::Meta { meta: Meta::Model { name: name.clone() } });
+            self.model = Some(name);
         }
-        if let Some(path) = fields.text(Field::Cwd) {
-            if self.cwd.as_ref() != Some(&path) {
-                out.push(Event::Meta { meta: Meta::Cwd { path: path.clone() } });
-                self.cwd = Some(path.detach());
-            }
+        if let Some(path) = fields.text(Field::Cwd).filter(|path| self.cwd.as_ref() != Some(path)) {
+            out.push(Event::Meta { meta: Meta::Cwd { path: path.clone() } });
+            self.cwd = Some(path.detach());
         }
     }
 }
 
 /// What a record that nobody knows calls itself.
 fn kind(bare: &Fields, payload: &Fields) -> String {
-    let mut kind = String::from_utf8_lossy(bare.word(Field::Type)).into_owned();
-    for word in [
-        payload.word(Field::Type),
-        payload.sub(Field::Item).map_or(vec![], |item| item.word(Field::Type).to_vec()).as_slice(),
-    ] {
-        if !word.is_empty() {
-            kind = format!("{kind}/{}", String::from_utf8_lossy(word));
-        }
-    }
-    kind
+    let item = payload.sub(Field::Item);
+    let words = [Some(bare), Some(payload), item.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|fields| fields.word(Field::Type));
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
+    words.join("/")
 }
 
 /// How sure this format is that the line is its own.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use parlor_model::Key;
 use parlor_model::block::{Author, Block, Prompt};
-use parlor_model::event::{Event, Fate, Part};
+use parlor_model::event::{End, Event, Fate, Part};
 use parlor_model::json::{Json, Kind, Reader};
 use parlor_model::rule::Rule;
 use parlor_model::tool::{Tool, ToolState};
@@ -64,7 +64,7 @@ impl CodexRollout {
                 let key = self.key(item.key(Field::CallId));
                 let name = item.key(Field::Name);
                 let Answer { state, output, .. } = answer(&item.json(Field::Content));
-                let end = parlor_model::event::End::Result { name, state, output: Box::new(output) };
+                let end = End::Result { name, state, output: Box::new(output) };
                 out.push(Event::End { key, end });
                 Fate::Shown
             }

@@ -97,7 +97,7 @@ fn calls_are_told_apart_by_index_id_and_completeness() {
         (
             "the same index with a new id and a name",
             vec![
-                call(r#""index":0,"#, "\"c\"", "\"f\"", r#""{}""#),
+                call(r#""index":0,"#, "\"c\"", "\"f\"", r#""""#),
                 call(r#""index":0,"#, "\"d\"", "\"f\"", r#""{}""#),
             ],
             vec!["c tool f {} Pending", "d tool f {} Pending"],

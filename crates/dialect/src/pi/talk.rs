@@ -44,7 +44,11 @@ impl Talk {
     pub(crate) fn name(&mut self, line: &Line, message: &Message) -> Key {
         let role = String::from_utf8_lossy(message.role(line)).into_owned();
         let stamp = message.stamp.map_or("", |span| std::str::from_utf8(line.word(span)).unwrap_or_default());
-        let base: Key = format!("{role}-{}", stamp.trim_matches('"')).into();
+        self.unique(format!("{role}-{}", stamp.trim_matches('"')).into())
+    }
+
+    /// A name that no other message has: what comes again under one name is another one.
+    pub(crate) fn unique(&mut self, base: Key) -> Key {
         let times = self.names.entry(base.clone()).or_default();
         *times = times.saturating_add(1);
         if *times == 1 { base } else { format!("{base}~{times}").into() }

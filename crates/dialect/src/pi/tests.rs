@@ -93,6 +93,8 @@ fn accumulated_output_grows_by_its_suffix_and_a_moving_window_replaces_it() {
     };
     let told = told(PiEvents, &[update("1\\n"), update("1\\n2\\n"), update("1\\n2\\n"), update("2\\n3\\n")]);
     assert_eq!(told, ["c + 1\n", "c + 2\n", "c tool bash {} Running"]);
+    let same = update("1\\n");
+    assert_eq!(fates(PiEvents, &[&same, &same]), [Fate::Shown, Fate::Hidden(Rule::Step)]);
 }
 
 #[test]
@@ -146,6 +148,8 @@ fn a_retry_turns_the_error_into_a_remark_in_the_stream_and_in_the_file() {
         assert_eq!(said, blocks);
         assert_eq!(told.last().unwrap(), "done");
     }
+    let turns: Vec<String> = told(PiSession, &file).into_iter().filter(|line| !line.contains('/')).collect();
+    assert_eq!(turns, ["failed ", "start", "done"]);
 }
 
 #[test]
@@ -254,6 +258,8 @@ fn entries_around_the_conversation_have_their_places() {
             "bashExecution-3 notice command o\n(exit code 1)"
         ]
     );
+    let twice = r#"{"type":"custom_message","content":"M"}"#;
+    assert_eq!(tell(PiSession, &[twice, twice]), ["custom_message prompt M", "custom_message~2 prompt M"]);
     assert_eq!(fates(PiSession, &lines)[3], Fate::Hidden(Rule::Injected));
     assert_eq!(fates(PiSession, &lines)[6], Fate::Unknown("checkpoint".into()));
 }
