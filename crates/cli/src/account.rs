@@ -1,4 +1,5 @@
-//! The account of a file: each of its lines has exactly one fate, and the sum is checked against the lines there are.
+//! The account of a file: each of its lines has exactly one fate, and the sum is checked against the lines
+//! there are.
 
 use std::collections::BTreeMap;
 use std::path::Path;

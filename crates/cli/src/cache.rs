@@ -1,5 +1,5 @@
-//! Rows of the list that need not be read again because their files have not changed. It may be thrown away at any
-//! time, and it never fails: without it the list is only slower.
+//! Rows of the list that need not be read again because their files have not changed. It may be thrown away
+//! at any time, and it never fails: without it the list is only slower.
 
 use std::collections::HashMap;
 use std::fs;
@@ -61,7 +61,8 @@ impl Cache {
         let stored = Stored { version: VERSION.to_owned(), rows: named.map(keep).collect() };
         let Some(path) = path() else { return };
         let Ok(content) = serde_json::to_vec(&stored) else { return };
-        // Written beside and moved into place, so that a reader at the same time sees the old one or the new one.
+        // Written beside and moved into place, so that a reader at the same time sees the old one or the new
+        // one.
         let new = path.with_extension(format!("{}.tmp", std::process::id()));
         let parent = path.parent().map_or(Ok(()), fs::create_dir_all);
         let done = parent.and_then(|()| fs::write(&new, content)).and_then(|()| fs::rename(&new, &path));

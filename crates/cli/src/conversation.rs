@@ -1,5 +1,5 @@
-//! A session file becomes a conversation: its lines, and those of its subagents, through decoder and reducer. It must
-//! not know how it is shown.
+//! A session file becomes a conversation: its lines, and those of its subagents, through decoder and reducer.
+//! It must not know how it is shown.
 
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
@@ -15,7 +15,8 @@ use crate::progress;
 use crate::source::{DETECT_LINES, Source};
 use crate::subagent::Subagents;
 
-/// How many lines are read from the end at first, for each entry that is wanted: most lines are no entry of their own.
+/// How many lines are read from the end at first, for each entry that is wanted: most lines are no entry of
+/// their own.
 const LINES_PER_ENTRY: usize = 4;
 
 /// The least that is read from the end.
@@ -46,8 +47,8 @@ impl Conversation {
         Conversation { session, entries }
     }
 
-    /// Its last entries, read from the end: the rest of a large file is never touched. What only the whole could tell,
-    /// such as sums, is left out.
+    /// Its last entries, read from the end: the rest of a large file is never touched. What only the whole
+    /// could tell, such as sums, is left out.
     pub(crate) fn last(source: &Source, format: Format, wanted: usize) -> Conversation {
         let mut lines = wanted.saturating_mul(LINES_PER_ENTRY).max(LEAST_LINES);
         let mut tries = 0;
@@ -69,8 +70,8 @@ impl Conversation {
         }
     }
 
-    /// What is said from `start` on, with the facts that stand in the first lines. Lines are numbered from there:
-    /// counting those before would mean to read the whole file.
+    /// What is said from `start` on, with the facts that stand in the first lines. Lines are numbered from
+    /// there: counting those before would mean to read the whole file.
     fn from_offset(source: &Source, format: Format, start: usize) -> Conversation {
         let mut transcript = Transcript::default();
         let mut decoder = Decoder::new(Some(format));

@@ -1,5 +1,5 @@
-//! The sessions that agents wrote on this machine, found by their folders and file names. It must not read records,
-//! but for the one field that says whose subagent a file is.
+//! The sessions that agents wrote on this machine, found by their folders and file names. It must not read
+//! records, but for the one field that says whose subagent a file is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,7 +91,8 @@ pub(crate) fn files_in(path: &Path) -> Vec<Stamp> {
     files
 }
 
-/// The file of the one session whose id starts with `id`. Where copies of a session lie about, the newest is meant.
+/// The file of the one session whose id starts with `id`. Where copies of a session lie about, the newest is
+/// meant.
 pub(crate) fn by_id(id: &str) -> Result<PathBuf> {
     let shown = terminal::plain(id);
     let mut fits: BTreeMap<String, Stamp> = BTreeMap::new();
@@ -172,13 +173,14 @@ fn is_agent_file(path: &Path) -> bool {
         .is_some_and(|name| name.starts_with("agent-") && name.contains(".jsonl"))
 }
 
-/// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`) and
-/// Pi (`<time>_<uuid>`).
+/// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`)
+/// and Pi (`<time>_<uuid>`).
 fn id_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = name.split(".jsonl").next().unwrap_or(&name);
     if let Some(rest) = stem.strip_prefix("rollout-") {
-        // `2026-11-15T14-02-03-` comes first; a second id after `_` names a reverted version of the same thread.
+        // `2026-11-15T14-02-03-` comes first; a second id after `_` names a reverted version of the same
+        // thread.
         return rest.get(20..).filter(|id| !id.is_empty()).unwrap_or(rest).to_owned();
     }
     match stem.rsplit_once('_') {
@@ -204,7 +206,8 @@ fn walk(folder: &Path, depth: u8, files: &mut Vec<Stamp>) {
     }
 }
 
-/// True for names of files with one record per line, packed or not. `journal.jsonl` is Claude's log of a workflow.
+/// True for names of files with one record per line, packed or not. `journal.jsonl` is Claude's log of a
+/// workflow.
 fn holds_records(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = name.trim_end_matches(".zst").trim_end_matches(".gz");

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Ls, terminal: &Terminal, no_pager: bool) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a list says of these sessions, newest first. Sessions whose files have not changed are not read again.
+/// What a list says of these sessions, newest first. Sessions whose files have not changed are not read
+/// again.
 pub(crate) fn rows(sessions: &[Found]) -> Vec<Row> {
     let cache = Cache::load();
     let known: Vec<Option<Option<Row>>> = sessions.iter().map(|found| cache.get(found)).collect();
@@ -93,7 +94,8 @@ fn arrange(rows: Vec<Row>) -> Vec<Row> {
         .collect();
     for subagent in &subagents {
         let mut owner = subagent.subagent_of.as_deref().unwrap_or_default();
-        // A subagent's subagent belongs to the session at the top; a bound, because files may name each other.
+        // A subagent's subagent belongs to the session at the top; a bound, because files may name each
+        // other.
         for _ in 0..8 {
             owner = owners.get(owner).copied().unwrap_or(owner);
         }

@@ -1,5 +1,5 @@
-//! What a list says of a session, read without building the conversation: the same reducer, given only the facts and the
-//! prompts.
+//! What a list says of a session, read without building the conversation: the same reducer, given only the
+//! facts and the prompts.
 
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use parlor_model::json::Json;
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::time::Time;
+use parlor_model::usage::Usage;
 use parlor_transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,11 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
+    fn of(usage: &Usage) -> Tokens {
+        let Usage { input, output, cache_read, cache_write, .. } = *usage;
+        Tokens { input, output, cache_read, cache_write, total: usage.total() }
+    }
+
     /// Adds another session's.
     pub(crate) fn add(&mut self, other: &Tokens) {
         self.input = self.input.saturating_add(other.input);
@@ -96,7 +102,6 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
         count_subagent(&mut transcript, &file.path);
     }
     let session = transcript.session();
-    let usage = session.usage;
     let text = |text: &parlor_model::text::Text| text.as_str().into_owned();
     Some(Row {
         id: found.id.clone(),
@@ -109,13 +114,7 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
         started: session.started.map(Time::iso_millis),
         updated: updated.unwrap_or(Time((found.file.modified_ns / 1000) as i64)).iso_millis(),
         prompts: session.counts.prompts,
-        tokens: Tokens {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            total: usage.total(),
-        },
+        tokens: Tokens::of(&session.usage),
         subagents: found.subagents.len() as u64,
         size: found.subagents.iter().map(|file| file.size).fold(found.file.size, u64::saturating_add),
         path: found.file.path.to_string_lossy().into_owned(),
@@ -123,7 +122,8 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
     })
 }
 
-/// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their keys.
+/// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their
+/// keys.
 fn count_subagent(transcript: &mut Transcript, path: &Path) {
     let Ok(source) = Source::file(path) else { return };
     let Some(format) = source.detect(Input::Auto) else { return };

@@ -1,5 +1,5 @@
-//! The work of subagents that Claude Code keeps in files of their own: found, and laid under the calls that started
-//! it. It must not decode records but through a decoder.
+//! The work of subagents that Claude Code keeps in files of their own: found, and laid under the calls that
+//! started it. It must not decode records but through a decoder.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,8 +19,8 @@ use crate::source::Source;
 /// Subagents that start subagents, this deep at most: files could name each other.
 const DEPTH: u8 = 8;
 
-/// Lines of the n-th subagent are numbered from n times this, so that no two lines have the same place. Thousands of
-/// files fit into the whole numbers that JavaScript knows.
+/// Lines of the n-th subagent are numbered from n times this, so that no two lines have the same place.
+/// Thousands of files fit into the whole numbers that JavaScript knows.
 const PLACES: u64 = 1 << 40;
 
 /// Subagents that wait for the call that starts them.
@@ -31,7 +31,8 @@ pub(crate) struct Subagents {
 }
 
 impl Subagents {
-    /// The subagents of the session in the file at `path`, whose bytes, or the part that matters, are `bytes`.
+    /// The subagents of the session in the file at `path`, whose bytes, or the part that matters, are
+    /// `bytes`.
     pub(crate) fn of(path: Option<&Path>, format: Format, bytes: &Bytes) -> Subagents {
         let mut subagents = Subagents::default();
         let Some(path) = path.filter(|_| format == Format::ClaudeSession) else { return subagents };

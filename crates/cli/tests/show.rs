@@ -177,7 +177,8 @@ fn subagents_lie_under_the_call_that_started_them() {
             + &result(id, 5, "toolu_new", "seen")
             + &reply(id, 6, "done"),
     );
-    // The new form: a folder, with a note that names the call. The old form: beside the session, named in the result.
+    // The new form: a folder, with a note that names the call. The old form: beside the session, named in the
+    // result.
     let rename = |lines: String, name: &str| lines.replace("u-parent-1", name).replace("msg-parent-1", name);
     let new = prompt(id, 1, "Look around")
         + &call(id, 2, "toolu_deep", "Bash", json!({"command": "ls"}))
