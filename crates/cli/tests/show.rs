@@ -226,6 +226,41 @@ fn subagents_lie_under_the_call_that_started_them() {
 }
 
 #[test]
+fn a_subagent_s_subagent_and_what_nobody_understands_lie_under_their_calls() {
+    let home = Home::new();
+    let task = |name: &str| json!({"description": name, "prompt": name});
+    let session = home.session("p", prompt("p", 1, "go") + &call("p", 2, "toolu_a", "Task", task("outer")));
+    let write = |agent: &str, under: &str, lines: String| {
+        let start = format!(".claude/projects/-w/p/subagents/agent-{agent}");
+        home.write(&format!("{start}.jsonl"), sidechain(&lines, agent));
+        home.write(&format!("{start}.meta.json"), json!({ "toolUseId": under }).to_string());
+    };
+    write("a", "toolu_a", prompt("qa", 1, "outer") + &call("qa", 2, "toolu_b", "Task", task("inner")));
+    write("b", "toolu_b", reply("qb", 1, "deep") + &record("qb", 2, "brand-new", json!({}), json!({})));
+    // Two files that name each other's calls, and one whose call is nowhere, are left alone.
+    write("c", "toolu_d", call("qc", 1, "toolu_c", "Task", task("c")));
+    write("d", "toolu_c", call("qd", 1, "toolu_d", "Task", task("d")));
+    let shown = home.run(&["show", session.to_str().unwrap(), "--format", "json"]).exits(0).json();
+    let places: Vec<(&str, &str)> = shown["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["block"].as_str().unwrap(), entry["parent"].as_str().unwrap_or("")))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("prompt", ""),
+            ("tool", ""),
+            ("prompt", "toolu_a"),
+            ("tool", "toolu_a"),
+            ("reply", "toolu_b"),
+            ("unknown", "toolu_b"),
+        ]
+    );
+}
+
+#[test]
 fn a_reader_who_leaves_early_is_no_error() {
     let home = Home::new();
     let file = home.write("long.jsonl", talk("s", 5000));
