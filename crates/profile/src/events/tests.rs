@@ -131,6 +131,15 @@ fn thinking_starts_grows_and_is_done_with_its_full_text() {
 }
 
 #[test]
+fn a_block_that_turns_out_to_be_a_thought_starts_anew() {
+    let mut bench = bench();
+    bench.say(&[grow("a", Part::Reply, "hm")]);
+    let all = bench.say(&[thought("a", "hm!")]);
+    assert_eq!(types(&all), ["thinking_start", "thinking_delta", "thinking_done"]);
+    assert_eq!(all[1]["delta"], "hm!");
+}
+
+#[test]
 fn two_thoughts_of_a_turn_stay_apart() {
     let mut bench = bench();
     let mut all = bench.say(&[thought("a", "one")]);
