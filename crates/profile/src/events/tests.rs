@@ -332,6 +332,27 @@ fn an_agent_s_answer_to_a_message_is_a_callback_result() {
 }
 
 #[test]
+fn a_message_from_another_agent_is_an_event_of_its_own() {
+    let author = Author::Peer { name: "fred".into() };
+    let block = Block::Prompt(Prompt { text: "hi".into(), author, ..Prompt::default() });
+    let expected = json!({"type": "agent_message", "id": "p", "text": "hi", "from": "fred"});
+    assert_eq!(bench().say(&[Event::put("p", block)]), [expected]);
+}
+
+#[test]
+fn a_prompt_that_waits_is_told_again_when_it_is_delivered() {
+    let mut bench = bench();
+    let waiting = Prompt { text: "next".into(), queued: true, ..Prompt::default() };
+    let all = bench.say(&[Event::put("p", Block::Prompt(waiting))]);
+    assert_eq!(all, [json!({"type": "user_message", "id": "p", "text": "next", "queued": true})]);
+    assert_eq!(
+        bench.say(&[prompt("p", "next")]),
+        [json!({"type": "user_message", "id": "p", "text": "next"})]
+    );
+    assert_eq!(bench.say(&[prompt("p", "next")]), [] as [Value; 0]);
+}
+
+#[test]
 fn a_subagent_s_words_are_a_response_of_their_own() {
     let mut bench = bench();
     let mut all = bench.say(&[call("task", "Task", json!({"description": "d", "prompt": "p"}))]);
