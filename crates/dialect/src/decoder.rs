@@ -17,7 +17,8 @@ pub struct Decoder {
 
 impl Decoder {
     /// A reader for `format`; without one, each line goes to the dialect that claims it.
-    pub fn new(format: Option<Format>) -> Self {
+    pub fn new(format: impl Into<Option<Format>>) -> Self {
+        let format = format.into();
         let readers = format.map(|format| (format, format.dialect())).into_iter().collect();
         Decoder { format, readers, under: None }
     }
@@ -25,7 +26,7 @@ impl Decoder {
     /// A reader for a subagent's own file: what it did lies under the tool call `task`, and what it says of its
     /// session and turns is not the main conversation's.
     pub fn nested(format: Format, task: Key) -> Self {
-        Decoder { under: Some(task), ..Decoder::new(Some(format)) }
+        Decoder { under: Some(task), ..Decoder::new(format) }
     }
 
     /// The format of the stream.
@@ -92,7 +93,7 @@ pub(crate) fn unknown(line: &Line, kind: &str) -> Reading {
 
 /// Why a line is damaged, or `None` when it is sound JSON. Plain text is not damaged: streams carry warnings and
 /// banners.
-fn damage(line: &Line) -> Option<&'static str> {
+pub(crate) fn damage(line: &Line) -> Option<&'static str> {
     if !starts_json(line) {
         return None;
     }

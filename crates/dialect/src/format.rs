@@ -3,8 +3,8 @@
 use parlor_model::line::Line;
 
 use crate::{
-    Claim, Dialect, acp, bridge, cdev, claude, codex_app, codex_exec, codex_rollout, legion,
-    openai_chat, pi_events, pi_session,
+    Claim, Dialect, acp, bridge, cdev, claude, codex_app, codex_exec, codex_rollout, legion, openai_chat,
+    openai_responses, pi_events, pi_session,
 };
 
 /// A format of lines.
@@ -26,6 +26,8 @@ pub enum Format {
     PiEvents,
     /// OpenAI-compatible chat completions, streamed.
     OpenaiChat,
+    /// OpenAI's Responses API, streamed.
+    OpenaiResponses,
     /// The Agent Client Protocol.
     Acp,
     /// cdev's `session/messages`.
@@ -66,7 +68,7 @@ impl Agent {
 
 impl Format {
     /// All formats. Of equal claims the first one wins.
-    pub const ALL: [Format; 12] = [
+    pub const ALL: [Format; 13] = [
         Format::ClaudeSession,
         Format::ClaudeStream,
         Format::CodexRollout,
@@ -75,6 +77,7 @@ impl Format {
         Format::PiSession,
         Format::PiEvents,
         Format::OpenaiChat,
+        Format::OpenaiResponses,
         Format::Acp,
         Format::Cdev,
         Format::Bridge,
@@ -92,6 +95,7 @@ impl Format {
             Format::PiSession => "pi-session",
             Format::PiEvents => "pi-events",
             Format::OpenaiChat => "openai-chat",
+            Format::OpenaiResponses => "openai-responses",
             Format::Acp => "acp",
             Format::Cdev => "cdev",
             Format::Bridge => "bridge",
@@ -105,7 +109,7 @@ impl Format {
             Format::ClaudeSession | Format::ClaudeStream | Format::Cdev | Format::Bridge | Format::Legion => Agent::Claude,
             Format::CodexRollout | Format::CodexExec | Format::CodexApp => Agent::Codex,
             Format::PiSession | Format::PiEvents => Agent::Pi,
-            Format::OpenaiChat => Agent::Model,
+            Format::OpenaiChat | Format::OpenaiResponses => Agent::Model,
             Format::Acp => Agent::Acp,
         }
     }
@@ -121,6 +125,7 @@ impl Format {
             Format::PiSession => Box::<pi_session::PiSession>::default(),
             Format::PiEvents => Box::<pi_events::PiEvents>::default(),
             Format::OpenaiChat => Box::<openai_chat::OpenaiChat>::default(),
+            Format::OpenaiResponses => Box::<openai_responses::OpenaiResponses>::default(),
             Format::Acp => Box::<acp::Acp>::default(),
             Format::Cdev => Box::<cdev::Cdev>::default(),
             Format::Bridge => Box::<bridge::Bridge>::default(),
@@ -139,6 +144,7 @@ impl Format {
             Format::PiSession => pi_session::claim(line),
             Format::PiEvents => pi_events::claim(line),
             Format::OpenaiChat => openai_chat::claim(line),
+            Format::OpenaiResponses => openai_responses::claim(line),
             Format::Acp => acp::claim(line),
             Format::Cdev => cdev::claim(line),
             Format::Bridge => bridge::claim(line),

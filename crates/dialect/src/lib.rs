@@ -7,9 +7,12 @@ use parlor_model::event::{Event, Reading};
 use parlor_model::line::Line;
 
 mod acp;
+mod blocks;
 mod bridge;
+mod calls;
 mod cdev;
 mod claude;
+mod codex;
 mod codex_app;
 mod codex_exec;
 mod codex_rollout;
@@ -17,9 +20,16 @@ mod decoder;
 mod format;
 mod legion;
 mod openai_chat;
+mod openai_responses;
+mod pi;
 mod pi_events;
 mod pi_session;
 mod splitter;
+mod sse;
+#[cfg(test)]
+mod telling;
+#[cfg(test)]
+mod told;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};

@@ -1,5 +1,7 @@
 //! HTML that is safe by construction: markup is a literal of this crate, everything else is escaped.
 
+use crate::visible;
+
 /// A piece of HTML. Only this crate can put markup into it, and only markup that stands in its source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Html(String);
@@ -62,6 +64,11 @@ impl Html {
         self
     }
 
+    /// Takes back everything after the first `length` bytes, which must be a length this piece had before.
+    pub(crate) fn take_back(&mut self, length: usize) {
+        self.0.truncate(length);
+    }
+
     /// The HTML.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -73,23 +80,14 @@ impl Html {
     }
 }
 
-/// Bytes that may start something to replace: HTML's five, control characters, and the lead byte of U+2xxx.
+/// Bytes that may start something to replace: HTML's five, and what `visible` replaces.
 static NEEDS_LOOK: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = byte != b'\n' as usize && byte != b'\t' as usize;
-        byte += 1;
-    }
+    let mut table = visible::MAY_START;
     table[b'<' as usize] = true;
     table[b'>' as usize] = true;
     table[b'&' as usize] = true;
     table[b'"' as usize] = true;
     table[b'\'' as usize] = true;
-    table[0x7f] = true;
-    table[0xc2] = true;
-    table[0xd8] = true;
-    table[0xe2] = true;
     table
 };
 
@@ -97,28 +95,14 @@ static NEEDS_LOOK: [bool; 256] = {
 fn replace(text: &str) -> (usize, Option<&'static str>) {
     let Some(c) = text.chars().next() else { return (1, None) };
     let replacement = match c {
-        '<' => "&lt;",
-        '>' => "&gt;",
-        '&' => "&amp;",
-        '"' => "&quot;",
-        '\'' => "&#39;",
-        '\r' => "",
-        '\u{061c}' => "[U+061C]",
-        '\u{200e}' => "[U+200E]",
-        '\u{200f}' => "[U+200F]",
-        '\u{202a}' => "[U+202A]",
-        '\u{202b}' => "[U+202B]",
-        '\u{202c}' => "[U+202C]",
-        '\u{202d}' => "[U+202D]",
-        '\u{202e}' => "[U+202E]",
-        '\u{2066}' => "[U+2066]",
-        '\u{2067}' => "[U+2067]",
-        '\u{2068}' => "[U+2068]",
-        '\u{2069}' => "[U+2069]",
-        c if c.is_control() && c != '\n' && c != '\t' => "\u{fffd}",
-        _ => return (c.len_utf8(), None),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '&' => Some("&amp;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        c => visible::replacement(c),
     };
-    (c.len_utf8(), Some(replacement))
+    (c.len_utf8(), replacement)
 }
 
 #[cfg(test)]

@@ -30,8 +30,9 @@ pub struct Transcript {
     index: HashMap<Key, usize>,
     usage: HashMap<Key, Usage>,
     phase: PhaseMachine,
-    /// The last entry under each parent (`None`: the main conversation), to find bubbles and groups.
-    last: HashMap<Option<Key>, usize>,
+    /// The last entry of the main conversation, and under each task: they tell where bubbles and groups begin.
+    last: Option<usize>,
+    last_under: HashMap<Key, usize>,
     /// Entries of the main conversation whose text still grows or whose call is open.
     open: Vec<usize>,
     /// Input that streams in, and how much of it the entry already shows.
@@ -46,7 +47,13 @@ pub struct Transcript {
 
 impl Transcript {
     /// Folds what one line said. Returns the indexes of the entries it touched, each once, in order.
-    pub fn fold(&mut self, seq: u64, line: &Line, reading: &Reading, events: &[Event]) -> Vec<usize> {
+    pub fn fold(
+        &mut self,
+        seq: u64,
+        line: &Line,
+        reading: &Reading,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Vec<usize> {
         self.seq = seq;
         if let Some(at) = reading.at {
             self.at = Some(at);
@@ -90,33 +97,33 @@ impl Transcript {
         (self.session, self.entries)
     }
 
-    fn apply(&mut self, event: &Event) {
+    fn apply(&mut self, event: Event) {
         match event {
             Event::Meta { meta } => self.meta(meta),
             Event::Turn { turn } => self.turn(turn),
-            Event::Put { key, under, message, block } => self.put(key, under.as_ref(), message.as_ref(), block),
-            Event::Grow { key, part, text } => self.grow(key, *part, &text.as_str()),
-            Event::End { key, end } => self.end(key, end),
-            Event::Ask { key, ask } => self.ask(key, ask.as_ref()),
-            Event::Usage { message, usage } => self.count(message, usage),
-            Event::Overtake { from } => self.overtake(from),
+            Event::Put { key, under, message, block } => self.put(key, under, message, block),
+            Event::Grow { key, part, text } => self.grow(key, part, &text.as_str()),
+            Event::End { key, end } => self.end(&key, end),
+            Event::Ask { key, ask } => self.ask(key, ask),
+            Event::Usage { message, usage } => self.count(message, &usage),
+            Event::Overtake { from } => self.overtake(&from),
         }
     }
 
-    fn meta(&mut self, meta: &Meta) {
+    fn meta(&mut self, meta: Meta) {
         let session = &mut self.session;
         match meta {
-            Meta::Id { id } => session.id = Some(id.clone()),
-            Meta::Parent { id } => session.parent = Some(id.clone()),
-            Meta::Title { text, rank } => self.title(text, *rank),
-            Meta::Model { name } => session.model = Some(name.clone()),
-            Meta::Cwd { path } => session.cwd = Some(path.clone()),
-            Meta::Branch { name } => session.branch = Some(name.clone()),
-            Meta::Version { version } => session.version = Some(version.clone()),
-            Meta::Context { tokens } => session.context = *tokens,
-            Meta::ContextWindow { tokens } => session.context_window = Some(*tokens),
-            Meta::Cost { usd } => session.cost_usd = Some(*usd),
-            Meta::Queue { prompts } => session.queue = prompts.clone(),
+            Meta::Id { id } => session.id = Some(id),
+            Meta::Parent { id } => session.parent = Some(id),
+            Meta::Title { text, rank } => self.title(&text, rank),
+            Meta::Model { name } => session.model = Some(name),
+            Meta::Cwd { path } => session.cwd = Some(path),
+            Meta::Branch { name } => session.branch = Some(name),
+            Meta::Version { version } => session.version = Some(version),
+            Meta::Context { tokens } => session.context = tokens,
+            Meta::ContextWindow { tokens } => session.context_window = Some(tokens),
+            Meta::Cost { usd } => session.cost_usd = Some(usd),
+            Meta::Queue { prompts } => session.queue = prompts,
         }
     }
 
@@ -135,7 +142,7 @@ impl Transcript {
         self.session.title_rank = Some(rank);
     }
 
-    fn turn(&mut self, turn: &Turn) {
+    fn turn(&mut self, turn: Turn) {
         match turn {
             Turn::Start => {
                 if self.session.phase == Phase::Idle {
@@ -145,13 +152,13 @@ impl Transcript {
             Turn::Done => self.settle(false),
             Turn::Failed { error } => {
                 self.settle(false);
-                if let Some(error) = error.as_ref().filter(|error| !error.is_blank() && !self.just_said(error)) {
-                    self.notice("failed", NoticeKind::Error, error.clone());
+                if let Some(error) = error.filter(|error| !error.is_blank() && !self.just_said(error)) {
+                    self.notice("failed", NoticeKind::Error, error);
                 }
             }
             Turn::Interrupted { .. } => {
                 self.settle(true);
-                let before = self.last.get(&None).map(|index| &self.entries[*index].block);
+                let before = self.last.map(|index| &self.entries[index].block);
                 // One stop is told by several records: the order, the agent's marker, the final result.
                 if !matches!(before, Some(Block::Notice(Notice { kind: NoticeKind::Interrupted, .. }))) {
                     self.notice("interrupted", NoticeKind::Interrupted, "Interrupted".into());
@@ -189,34 +196,31 @@ impl Transcript {
 
     /// True when the main conversation's last reply says just this.
     fn just_said(&self, text: &Text) -> bool {
-        let last = self.last.get(&None).map(|index| &self.entries[*index].block);
-        match last {
+        match self.last.map(|index| &self.entries[index].block) {
             Some(Block::Reply(reply)) => reply.text == *text,
             Some(Block::Notice(notice)) => notice.text == *text,
             _ => false,
         }
     }
 
-    fn put(&mut self, key: &Key, under: Option<&Key>, message: Option<&Key>, block: &Block) {
-        let index = match self.index.get(key) {
+    fn put(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) {
+        let index = match self.index.get(&key).copied() {
             Some(index) => {
-                let index = *index;
                 self.replace(index, block);
                 index
             }
-            None => self.open(key, under, message, block.clone()),
+            None => self.open(key, under, message, block),
         };
         self.touched.push(index);
         self.moved(index);
     }
 
     /// Gives a known entry its newer form. What only the older form knows stays.
-    fn replace(&mut self, index: usize, block: &Block) {
+    fn replace(&mut self, index: usize, block: Block) {
         self.inputs.remove(&index);
         let entry = &mut self.entries[index];
         match (&mut entry.block, block) {
-            (Block::Tool(old), Block::Tool(new)) => {
-                let mut tool = new.clone();
+            (Block::Tool(old), Block::Tool(mut tool)) => {
                 if old.state.is_final() || tool.state == ToolState::Pending {
                     tool.state = old.state;
                 }
@@ -230,22 +234,23 @@ impl Transcript {
                 **old = *tool;
             }
             (Block::Reply(old), Block::Reply(new)) => {
-                *old = Reply { interrupted: old.interrupted || new.interrupted, ..new.clone() };
+                *old = Reply { interrupted: old.interrupted || new.interrupted, ..new };
             }
             (Block::Thought(old), Block::Thought(new)) => {
-                *old = Thought { interrupted: old.interrupted || new.interrupted, ..new.clone() };
+                *old = Thought { interrupted: old.interrupted || new.interrupted, ..new };
             }
-            (old, new) => *old = new.clone(),
+            (old, new) => *old = new,
         }
         self.mark(index);
     }
 
-    fn open(&mut self, key: &Key, under: Option<&Key>, message: Option<&Key>, block: Block) -> usize {
-        let parent = under.filter(|under| *under != key).cloned();
-        let before = self.last.get(&parent).map(|index| &self.entries[*index]);
+    fn open(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) -> usize {
+        let parent = under.filter(|under| *under != key);
+        let last = parent.as_ref().map_or(self.last, |parent| self.last_under.get(parent).copied());
+        let before = last.map(|index| &self.entries[index]);
         let entry = Entry {
             id: key.clone(),
-            message: message.cloned(),
+            message,
             seq: self.seq,
             at: self.at,
             ended: None,
@@ -258,8 +263,13 @@ impl Transcript {
         };
         let index = self.entries.len();
         self.tally(&entry);
-        self.last.insert(entry.parent.clone(), index);
-        self.index.insert(key.clone(), index);
+        match &entry.parent {
+            Some(parent) => {
+                self.last_under.insert(parent.clone(), index);
+            }
+            None => self.last = Some(index),
+        }
+        self.index.insert(key, index);
         self.entries.push(entry);
         self.mark(index);
         index
@@ -337,8 +347,8 @@ impl Transcript {
         }
     }
 
-    fn grow(&mut self, key: &Key, part: Part, more: &str) {
-        let index = match self.index.get(key) {
+    fn grow(&mut self, key: Key, part: Part, more: &str) {
+        let index = match self.index.get(&key) {
             Some(index) => *index,
             None => self.open(key, None, None, opened_by(part)),
         };
@@ -379,14 +389,14 @@ impl Transcript {
         }
     }
 
-    fn end(&mut self, key: &Key, end: &End) {
+    fn end(&mut self, key: &Key, end: End) {
+        let interrupted = end == End::Interrupted;
         if let End::Result { name, state, output } = end {
-            self.result(key, name.as_ref(), *state, output);
+            self.result(key, name, state, output);
             return;
         }
         let Some(index) = self.index.get(key).copied() else { return };
         self.show_input(index);
-        let interrupted = *end == End::Interrupted;
         match &mut self.entries[index].block {
             Block::Reply(reply) => {
                 reply.streaming = false;
@@ -404,16 +414,16 @@ impl Transcript {
     }
 
     /// The one path by which a tool call gets its result.
-    fn result(&mut self, key: &Key, name: Option<&Key>, state: ToolState, output: &Output) {
+    fn result(&mut self, key: &Key, name: Option<Key>, state: ToolState, mut output: Box<Output>) {
         let known = self.index.get(key).copied();
         let index = match known.filter(|index| matches!(self.entries[*index].block, Block::Tool(_))) {
             Some(index) => index,
             None => {
-                let orphan = Tool { name: name.cloned().unwrap_or_default(), orphan: true, ..Tool::default() };
+                let orphan = Tool { name: name.unwrap_or_default(), orphan: true, ..Tool::default() };
                 let key = if known.is_some() { format!("{key}/result").into() } else { key.clone() };
                 match self.index.get(&key) {
                     Some(index) => *index,
-                    None => self.open(&key, None, None, Block::Tool(Box::new(orphan))),
+                    None => self.open(key, None, None, Block::Tool(Box::new(orphan))),
                 }
             }
         };
@@ -422,7 +432,6 @@ impl Transcript {
         entry.ended = self.at;
         let id = entry.id.clone();
         if let Block::Tool(tool) = &mut entry.block {
-            let mut output = Box::new(output.clone());
             if let Some(streamed) = tool.output.take().filter(|_| output.parts.is_empty()) {
                 output.parts = streamed.parts;
             }
@@ -443,11 +452,11 @@ impl Transcript {
         self.touched.push(index);
     }
 
-    fn ask(&mut self, key: &Key, ask: Option<&Ask>) {
-        let Some(index) = self.index.get(key).copied() else {
+    fn ask(&mut self, key: Key, ask: Option<Ask>) {
+        let Some(index) = self.index.get(&key).copied() else {
             match ask {
-                Some(ask) => self.asks.insert(key.clone(), ask.clone()),
-                None => self.asks.remove(key),
+                Some(ask) => self.asks.insert(key, ask),
+                None => self.asks.remove(&key),
             };
             return;
         };
@@ -456,18 +465,18 @@ impl Transcript {
             return;
         }
         tool.state = if ask.is_some() { ToolState::Waiting } else { ToolState::Running };
-        tool.ask = ask.cloned();
+        tool.ask = ask;
         self.touched.push(index);
         self.moved(index);
     }
 
     /// Counts a message once, whatever number of records repeat its usage.
-    fn count(&mut self, message: &Key, usage: &Usage) {
-        let known = self.usage.get(message).copied().unwrap_or_default();
+    fn count(&mut self, message: Key, usage: &Usage) {
+        let known = self.usage.get(&message).copied().unwrap_or_default();
         let newer = known.max(usage);
         self.session.usage.subtract(&known);
         self.session.usage.add(&newer);
-        self.usage.insert(message.clone(), newer);
+        self.usage.insert(message, newer);
     }
 
     fn overtake(&mut self, from: &Key) {
@@ -483,14 +492,14 @@ impl Transcript {
 
     fn notice(&mut self, name: &str, kind: NoticeKind, text: Text) {
         let key = Key::from(format!("{name}/{}", self.seq));
-        let index = self.open(&key, None, None, Block::Notice(Notice { kind, text }));
+        let index = self.open(key, None, None, Block::Notice(Notice { kind, text }));
         self.touched.push(index);
     }
 
     fn unknown(&mut self, kind: Key, line: &Line) {
         let key = Key::from(format!("unknown/{}", self.seq));
         let raw = Json::new(line.bytes().clone());
-        let index = self.open(&key, None, None, Block::Unknown(Unknown { kind, raw }));
+        let index = self.open(key, None, None, Block::Unknown(Unknown { kind, raw }));
         self.touched.push(index);
     }
 }

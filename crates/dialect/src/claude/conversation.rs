@@ -30,13 +30,19 @@ pub(super) struct Conversation {
     /// The compaction whose summary comes in a record of its own.
     compaction: Option<(Key, NoticeKind)>,
     /// What the main conversation replied, to compare with final results: they may come late, several at once.
-    replies: HashSet<u64>,
+    /// Only a stream has such results.
+    replies: Option<HashSet<u64>>,
     counter: u64,
     /// True while reading a subagent's own file: its prompt is its caller's.
     pub(super) is_agent_file: bool,
 }
 
 impl Conversation {
+    /// A conversation whose results are told apart from its replies.
+    pub(super) fn streamed() -> Self {
+        Conversation { replies: Some(HashSet::new()), ..Conversation::default() }
+    }
+
     /// Says what a record tells about the session, when it is news.
     pub(super) fn meta(&mut self, line: &Line, raw: &Raw, out: &mut Vec<Event>) {
         let mut say = |meta| out.push(Event::Meta { meta });
@@ -126,8 +132,8 @@ impl Conversation {
         *count = index.saturating_add(1);
         let key = Key::from(format!("{name}/{index}"));
         let (key, block) = content::assistant_block(line, block, key, raw.aborted);
-        if let (Block::Reply(reply), None) = (&block, under) {
-            self.replies.insert(hash(reply.text.as_str().as_bytes()));
+        if let (Block::Reply(reply), None, Some(replies)) = (&block, under, &mut self.replies) {
+            replies.insert(hash(reply.text.as_str().as_bytes()));
         }
         out.push(Event::Put { key, under: under.cloned(), message: Some(name.clone()), block });
     }
@@ -246,7 +252,7 @@ impl Conversation {
 
     /// True when the main conversation has said just this.
     pub(super) fn has_replied(&self, text: &Text) -> bool {
-        self.replies.contains(&hash(text.as_str().as_bytes()))
+        self.replies.as_ref().is_some_and(|replies| replies.contains(&hash(text.as_str().as_bytes())))
     }
 
     /// The context is compacted from here; its summary may follow in another record.

@@ -20,7 +20,7 @@ use crate::decoder::unknown;
 use crate::{Claim, Dialect};
 
 /// Reads a stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ClaudeStream {
     conversation: Conversation,
     /// The message being streamed, per subagent (`None`: the main conversation).
@@ -41,6 +41,18 @@ struct Streaming {
     blocks: HashMap<u64, Key>,
     first: Option<Key>,
     usage: Usage,
+}
+
+impl Default for ClaudeStream {
+    fn default() -> Self {
+        ClaudeStream {
+            conversation: Conversation::streamed(),
+            streams: HashMap::new(),
+            asks: HashMap::new(),
+            has_events: false,
+            background: HashSet::new(),
+        }
+    }
 }
 
 impl Dialect for ClaudeStream {

@@ -5,7 +5,7 @@ fn fold(events: impl IntoIterator<Item = Event>) -> Transcript {
     let mut transcript = Transcript::default();
     for (seq, event) in (0..).zip(events) {
         let reading = Reading::shown(Some(Time(seq as i64 * 1_000_000)));
-        transcript.fold(seq, &Line::new(Bytes::new()), &reading, &[event]);
+        transcript.fold(seq, &Line::new(Bytes::new()), &reading, [event]);
     }
     transcript
 }
@@ -144,7 +144,7 @@ fn the_phase_follows_the_newest_open_call_and_idle_comes_once() {
         (Event::Turn { turn: Turn::Done }, Phase::Idle),
     ];
     for (seq, (event, phase)) in (0..).zip(steps) {
-        t.fold(seq, &Line::new(Bytes::new()), &Reading::shown(None), &[event]);
+        t.fold(seq, &Line::new(Bytes::new()), &Reading::shown(None), [event]);
         assert_eq!(t.session().phase, phase, "step {seq}");
     }
 }
@@ -218,16 +218,16 @@ fn streamed_input_is_whole_when_the_call_ends_or_the_turn_is_cut() {
 fn a_timestamp_that_is_missing_is_inherited() {
     let mut t = Transcript::default();
     let line = Line::new(Bytes::new());
-    t.fold(0, &line, &Reading::shown(Some(Time(5))), &[prompt("a", "x")]);
-    t.fold(1, &line, &Reading::shown(None), &[prompt("b", "y")]);
+    t.fold(0, &line, &Reading::shown(Some(Time(5))), [prompt("a", "x")]);
+    t.fold(1, &line, &Reading::shown(None), [prompt("b", "y")]);
     assert_eq!(t.entry("b").unwrap().at, Some(Time(5)));
 }
 
 #[test]
 fn an_unknown_or_damaged_line_is_kept_visible_and_counted() {
     let mut t = Transcript::default();
-    t.fold(0, &Line::new(Bytes::from_static(b"{\"type\":\"new\"}")), &Reading::unknown("new", None), &[]);
-    t.fold(1, &Line::new(Bytes::from_static(b"{\"half")), &Reading::damaged("cut"), &[]);
+    t.fold(0, &Line::new(Bytes::from_static(b"{\"type\":\"new\"}")), &Reading::unknown("new", None), []);
+    t.fold(1, &Line::new(Bytes::from_static(b"{\"half")), &Reading::damaged("cut"), []);
     assert_eq!(t.session().counts.unknown, 2);
     let Block::Unknown(unknown) = &t.entries()[0].block else { panic!() };
     assert_eq!((unknown.kind.as_str(), &*unknown.raw.lossy()), ("new", "{\"type\":\"new\"}"));

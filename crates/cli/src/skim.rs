@@ -1,0 +1,182 @@
+//! What a list says of a session, read without building the conversation: the same reducer, given only the facts and the
+//! prompts.
+
+use std::path::PathBuf;
+
+use parlor_dialect::{Agent, Decoder, Format};
+use parlor_model::block::Block;
+use parlor_model::event::{Event, Fate, Reading};
+use parlor_model::json::Json;
+use parlor_model::line::Line;
+use parlor_model::rule::Rule;
+use parlor_model::time::Time;
+use parlor_transcript::Transcript;
+use serde::{Deserialize, Serialize};
+
+use crate::args::Input;
+use crate::find::Found;
+use crate::source::Source;
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// The session's id.
+    pub(crate) id: String,
+    /// The best title.
+    pub(crate) title: Option<String>,
+    /// The agent's name.
+    pub(crate) agent: String,
+    /// The name of the file's format.
+    pub(crate) format: String,
+    /// The working directory.
+    pub(crate) project: Option<String>,
+    /// The git branch.
+    pub(crate) branch: Option<String>,
+    /// The model that answered last.
+    pub(crate) model: Option<String>,
+    /// The first record's time, in ISO 8601.
+    pub(crate) started: Option<String>,
+    /// The last record's time, or else the file's, in ISO 8601.
+    pub(crate) updated: String,
+    /// How often a person spoke.
+    pub(crate) prompts: u64,
+    /// Tokens of the session and its subagents, each message counted once.
+    pub(crate) tokens: Tokens,
+    /// How many subagents have a file of their own.
+    pub(crate) subagents: u64,
+    /// The size of all its files in bytes.
+    pub(crate) size: u64,
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// The session whose subagent this is: such a row is added to the other one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) subagent_of: Option<String>,
+}
+
+/// Tokens by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tokens {
+    /// Input that was not cached.
+    pub(crate) input: u64,
+    /// Output.
+    pub(crate) output: u64,
+    /// Input read from the cache.
+    pub(crate) cache_read: u64,
+    /// Input written to the cache.
+    pub(crate) cache_write: u64,
+    /// All of them.
+    pub(crate) total: u64,
+}
+
+impl Tokens {
+    /// Adds another session's.
+    pub(crate) fn add(&mut self, other: &Tokens) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.total = self.total.saturating_add(other.total);
+    }
+}
+
+/// Reads what a list says of a session. `None` when its file cannot be read or is in no known format.
+pub(crate) fn skim(found: &Found) -> Option<Row> {
+    let source = Source::file(&found.file.path).ok()?;
+    let format = source.detect(Input::Auto)?;
+    let mut transcript = Transcript::default();
+    let mut decoder = Decoder::new(Some(format));
+    let mut events = Vec::new();
+    for (seq, line) in source.lines().enumerate() {
+        events.clear();
+        let reading = decoder.read(&line, &mut events);
+        events.retain(belongs_in_a_list);
+        fold(&mut transcript, seq, &line, reading.at, &events);
+    }
+    let updated = transcript.session().updated;
+    for file in &found.subagents {
+        count_subagent(&mut transcript, &file.path);
+    }
+    let session = transcript.session();
+    let usage = session.usage;
+    let text = |text: &parlor_model::text::Text| text.as_str().into_owned();
+    Some(Row {
+        id: found.id.clone(),
+        title: session.title.as_ref().map(text),
+        agent: found.agent.unwrap_or(format.agent()).name().to_owned(),
+        format: format.name().to_owned(),
+        project: session.cwd.as_ref().map(text),
+        branch: session.branch.as_ref().map(text),
+        model: session.model.as_ref().map(ToString::to_string),
+        started: session.started.map(Time::iso_millis),
+        updated: updated.unwrap_or(Time((found.file.modified_ns / 1000) as i64)).iso_millis(),
+        prompts: session.counts.prompts,
+        tokens: Tokens {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            total: usage.total(),
+        },
+        subagents: found.subagents.len() as u64,
+        size: found.subagents.iter().map(|file| file.size).fold(found.file.size, u64::saturating_add),
+        path: found.file.path.clone(),
+        subagent_of: subagent_of(&source, format, &found.id),
+    })
+}
+
+/// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their keys.
+fn count_subagent(transcript: &mut Transcript, path: &std::path::Path) {
+    let Ok(source) = Source::file(path) else { return };
+    let Some(format) = source.detect(Input::Auto) else { return };
+    let mut decoder = Decoder::new(Some(format));
+    let mut events = Vec::new();
+    for (seq, line) in source.lines().enumerate() {
+        events.clear();
+        decoder.read(&line, &mut events);
+        events.retain(|event| matches!(event, Event::Usage { .. }));
+        fold(transcript, seq, &line, None, &events);
+    }
+}
+
+fn fold(transcript: &mut Transcript, seq: usize, line: &Line, at: Option<Time>, events: &[Event]) {
+    if at.is_some() || !events.is_empty() {
+        // Hidden: a list has no use for lines that nobody understands.
+        let reading = Reading { fate: Fate::Hidden(Rule::Bookkeeping), at };
+        transcript.fold(seq as u64, line, &reading, events);
+    }
+}
+
+fn belongs_in_a_list(event: &Event) -> bool {
+    match event {
+        Event::Meta { .. } | Event::Usage { .. } => true,
+        Event::Put { under, block, .. } => under.is_none() && matches!(block, Block::Prompt(_)),
+        Event::Turn { .. }
+        | Event::Grow { .. }
+        | Event::End { .. }
+        | Event::Ask { .. }
+        | Event::Overtake { .. } => false,
+    }
+}
+
+/// The session that spawned this one, where its first records say that it is a subagent's.
+fn subagent_of(source: &Source, format: Format, id: &str) -> Option<String> {
+    let head =
+        source.lines().filter(|line| !line.is_blank()).take(8).map(|line| Json::new(line.bytes().clone()));
+    let text = |json: Option<Json>| Some(json?.text()?.as_str().into_owned());
+    let owner = match format.agent() {
+        Agent::Claude => {
+            let first = head.filter(|record| record.get("isSidechain").is_some()).next()?;
+            first.get("isSidechain")?.bool().filter(|side| *side)?;
+            text(first.get("sessionId"))
+        }
+        Agent::Codex => {
+            let meta = head.take(1).next()?.get("payload")?;
+            let spawn = meta.get("source")?.get("subagent")?;
+            text(meta.get("parent_thread_id"))
+                .or_else(|| text(spawn.get("thread_spawn")?.get("parent_thread_id")))
+                .or_else(|| text(meta.get("forked_from_id")))
+        }
+        Agent::Pi | Agent::Model | Agent::Acp => None,
+    };
+    owner.filter(|owner| owner != id)
+}

@@ -1,0 +1,103 @@
+//! A whole conversation as one page that stands by itself: no script, nothing loaded, nothing written elsewhere. It
+//! must not lay out entries; that is `entry_html`'s.
+
+use parlor_model::block::{Author, Block, Prompt};
+use parlor_model::entry::Entry;
+use parlor_model::session::Session;
+
+use crate::clip::one_line;
+use crate::context::{Context, Options, Outline};
+use crate::entry_html;
+use crate::html::Html;
+use crate::measure::{clock, date, day, plural, tokens};
+
+/// The style sheet of entries and pages, for clients that show entries in a page of their own.
+pub const STYLE: &str = include_str!("page.css");
+
+/// The page of a conversation.
+pub fn page(session: &Session, entries: &[Entry], options: &Options) -> Html {
+    let outline = Outline::of(entries);
+    let context = Context { session, entries, outline: &outline, options };
+    let mut html = Html::with_capacity(STYLE.len() + (16 << 10) + entries.len().saturating_mul(1 << 10));
+    let title = session.title.as_ref().map(|title| one_line(&title.as_str(), 200).into_owned());
+    let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| "Conversation".to_owned());
+    html.markup("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html.markup("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n");
+    html.markup("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    html.markup("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+    html.text(&title).markup("</title>\n<style>\n").markup(STYLE).markup("</style>\n</head>\n<body>\n");
+    top(&context, &title, &mut html);
+    html.markup("<main class=\"talk\">\n");
+    conversation(&context, &mut html);
+    html.markup("</main>\n</body>\n</html>\n");
+    html
+}
+
+fn conversation(context: &Context<'_>, html: &mut Html) {
+    let offset = context.options.offset_s;
+    let mut today = None;
+    for index in context.outline.roots() {
+        if let Some(at) = context.entries[index].at.filter(|at| today != Some(day(*at, offset))) {
+            today = Some(day(at, offset));
+            html.markup("<div class=\"date\">").text(&date(at, offset)).markup("</div>\n");
+        }
+        entry_html::entry(context, index, html);
+    }
+}
+
+fn top(context: &Context<'_>, title: &str, html: &mut Html) {
+    let session = context.session;
+    html.markup("<header class=\"top\">\n<h1>").text(title).markup("</h1>\n<p class=\"meta\">");
+    let mut words: Vec<String> = Vec::new();
+    words.extend(session.model.as_ref().map(ToString::to_string));
+    words.extend(session.cwd.as_ref().map(|cwd| cwd.as_str().into_owned()));
+    words.extend(session.branch.as_ref().map(|branch| branch.as_str().into_owned()));
+    words.extend(session.version.as_ref().map(|version| format!("version {version}")));
+    words.extend(session.started.map(|started| {
+        let offset = context.options.offset_s;
+        format!("{}, {}", date(started, offset), clock(started, offset))
+    }));
+    html.text(&words.join(" · ")).markup("</p>\n<p class=\"meta\">").text(&usage(session)).markup("</p>\n");
+    contents(context, html);
+    html.markup("</header>\n");
+}
+
+/// `12 prompts · 40 tool calls · 148k tokens in · 12k out · $0.21`.
+pub(crate) fn usage(session: &Session) -> String {
+    let (counts, used) = (&session.counts, &session.usage);
+    let mut words = vec![plural(counts.prompts, "prompt"), plural(counts.tools, "tool call")];
+    if counts.failed > 0 {
+        words.push(format!("{} failed", counts.failed));
+    }
+    if used.total() > 0 {
+        let cached = used.cache_read.saturating_add(used.cache_write);
+        let input = used.input.saturating_add(cached);
+        words.push(format!("{} tokens in ({} cached), {} out", tokens(input), tokens(used.cache_read), tokens(used.output)));
+    }
+    if let Some(window) = session.context_window.filter(|window| *window > 0 && session.context > 0) {
+        words.push(format!("context {} % full", session.context.saturating_mul(100) / window));
+    }
+    words.extend(session.cost_usd.filter(|usd| usd.is_finite()).map(|usd| format!("${usd:.2}")));
+    words.join(" · ")
+}
+
+/// The prompts of people, to jump to. A conversation of one or two needs no table.
+fn contents(context: &Context<'_>, html: &mut Html) {
+    let prompts: Vec<(&Entry, &Prompt)> = context.outline.roots().filter_map(|index| person_prompt(&context.entries[index])).collect();
+    if prompts.len() < 3 {
+        return;
+    }
+    html.markup("<details class=\"contents\"><summary>").text(&plural(prompts.len() as u64, "prompt")).markup("</summary><ol>");
+    for (entry, prompt) in prompts {
+        html.markup("<li><a href=\"#e-").text(&entry.id).markup("\">").text(&one_line(&prompt.text.as_str(), 100));
+        html.markup("</a></li>");
+    }
+    html.markup("</ol></details>\n");
+}
+
+fn person_prompt(entry: &Entry) -> Option<(&Entry, &Prompt)> {
+    match &entry.block {
+        Block::Prompt(prompt) if prompt.author == Author::Person && !prompt.text.is_blank() => Some((entry, prompt)),
+        _ => None,
+    }
+}
