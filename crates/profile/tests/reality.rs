@@ -30,7 +30,7 @@ fn tell(bytes: &Bytes) -> Told {
     for (seq, line) in (0u64..).zip(Splitter::split(bytes)) {
         let mut events = Vec::new();
         let reading = decoder.read(&line, &mut events);
-        let touched = transcript.fold(seq, &line, &reading, &events);
+        let touched = transcript.fold(seq, &line, &reading, events.clone());
         let touched: Vec<&Entry> = touched.into_iter().map(|index| &transcript.entries()[index]).collect();
         let session = transcript.session();
         let step = Step { seq, line: &line, reading: &reading, events: &events, touched: &touched, session };
