@@ -170,7 +170,9 @@ impl<'a> Lexer<'a> {
     /// Reads what this byte starts; false when it is only a sign.
     fn start(&mut self, byte: u8) -> bool {
         let gap = !self.rules.needs_gap || self.is_after_gap();
-        (gap && (self.comment() || self.string()))
+        (gap && self.comment())
+            // In the shell a string may start within a word.
+            || ((gap || self.rules.shell) && self.string())
             || match byte {
                 b'#' if self.rules.directives && self.line_start => self.directive(),
                 b'#' if self.rules.attributes => self.attribute_start(),

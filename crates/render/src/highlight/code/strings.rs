@@ -66,7 +66,7 @@ impl Lexer<'_> {
                     }
                 }
                 b'$' if inside == Inside::Shell => {
-                    if self.peek(1) == b'(' {
+                    if self.peek(1) == b'(' && self.peek(2) != b'(' {
                         if self.open_frame(quote, inside, start, 2) {
                             return;
                         }
