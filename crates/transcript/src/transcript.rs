@@ -169,7 +169,13 @@ impl Transcript {
 
     /// Ends what is still open: text is complete or cut off, and a call without a result was interrupted.
     fn settle(&mut self, interrupted: bool) {
-        for index in std::mem::take(&mut self.open) {
+        let open = std::mem::take(&mut self.open);
+        self.close(open, interrupted);
+        self.phase.settle(&mut self.session.phase);
+    }
+
+    fn close(&mut self, open: BTreeSet<usize>, interrupted: bool) {
+        for index in open {
             self.show_input(index);
             let at = self.at;
             let entry = &mut self.entries[index];
@@ -189,9 +195,9 @@ impl Transcript {
                 }
                 _ => continue,
             }
+            self.phase.returned(index, &mut self.session.phase);
             self.touched.push(index);
         }
-        self.phase.settle(&mut self.session.phase);
     }
 
     /// True when the main conversation's last reply says just this.
@@ -486,7 +492,9 @@ impl Transcript {
                 self.touched.push(index);
             }
         }
-        self.open.split_off(&start);
+        // What was rewound will never be completed.
+        let open = self.open.split_off(&start);
+        self.close(open, true);
     }
 
     fn notice(&mut self, name: &str, kind: NoticeKind, text: Text) {
