@@ -29,7 +29,10 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     let output = tool.output.as_deref();
     let text = output.filter(|_| showing != Showing::Hidden).map(output_text).unwrap_or_default();
     let long_command = long_argument(&view);
-    let foldable = !matches!(view.body, Body::Nothing | Body::Link { .. }) || !text.trim().is_empty() || long_command || has_extras(output);
+    let foldable = !matches!(view.body, Body::Nothing | Body::Link { .. })
+        || !text.trim().is_empty()
+        || long_command
+        || has_extras(output);
     html.markup(if foldable { "<details class=\"card" } else { "<div class=\"card" });
     view.classes.iter().for_each(|class| {
         html.markup(" ").markup(class);
@@ -81,7 +84,11 @@ fn clipped<'a>(context: &Context<'_>, text: &'a str) -> Clip<'a> {
 fn head(view: &View, tool: &Tool, html: &mut Html) {
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(state_word(tool.state));
     html.markup("\"></span><span class=\"name\" title=\"Tool Call · ").text(&one_line(&tool.name, 120));
-    html.markup("\"><i class=\"icon i-").markup(view.icon).markup("\"></i>").text(&view.verb).markup("</span>");
+    html.markup("\"><i class=\"icon i-")
+        .markup(view.icon)
+        .markup("\"></i>")
+        .text(&view.verb)
+        .markup("</span>");
     if let Body::Link { url } = &view.body {
         html.markup("<span class=\"arg\">");
         link(&url.as_str(), html);
@@ -106,7 +113,13 @@ pub(crate) fn facts(facts: &[Fact], html: &mut Html) {
     html.markup("<span class=\"facts\">");
     for (number, fact) in facts.iter().enumerate() {
         let apart = number > 0 && !(fact.tone == Tone::Minus && facts[number - 1].tone == Tone::Plus);
-        html.markup(if apart { " · " } else if number > 0 { " " } else { "" });
+        html.markup(if apart {
+            " · "
+        } else if number > 0 {
+            " "
+        } else {
+            ""
+        });
         html.markup(match fact.tone {
             Tone::Plain | Tone::Took => "<span>",
             Tone::Plus => "<span class=\"plus\">",
@@ -138,7 +151,15 @@ fn peek(tool: &Tool, view: &View, text: &str, html: &mut Html) {
     html.markup("</span>");
 }
 
-fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &View, text: &str, html: &mut Html) {
+fn body(
+    context: &Context<'_>,
+    index: usize,
+    entry: &Entry,
+    tool: &Tool,
+    view: &View,
+    text: &str,
+    html: &mut Html,
+) {
     match &view.body {
         Body::Nothing | Body::Link { .. } => {}
         Body::Diff(files) => diffs(files, view.argument == files.first().map_or("", |file| &file.path), html),
@@ -170,7 +191,9 @@ fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &
             html.markup("</ol>");
         }
         Body::Input => {
-            html.markup("<pre class=\"input\">").text(&indented(&tool.input, context.options.limits.bytes)).markup("</pre>");
+            html.markup("<pre class=\"input\">")
+                .text(&indented(&tool.input, context.options.limits.bytes))
+                .markup("</pre>");
         }
     }
 }
@@ -212,16 +235,27 @@ fn file_list(context: &Context<'_>, files: &[Text], html: &mut Html) {
     let mut seen = HashSet::new();
     let unique = files.iter().map(Text::as_str).filter(|file| seen.insert(file.to_string()));
     for file in unique.take(context.options.limits.items) {
-        html.markup("<li>").text(&crate::view::relative(&file, cwd.as_deref())).markup("</li>");
+        html.markup("<li>").text(&crate::title::relative(&file, cwd.as_deref())).markup("</li>");
     }
     html.markup("</ul>");
     if files.len() > context.options.limits.items {
-        cut(&format!("… {} not shown", plural((files.len() - context.options.limits.items) as u64, "file")), html);
+        cut(
+            &format!("… {} not shown", plural((files.len() - context.options.limits.items) as u64, "file")),
+            html,
+        );
     }
 }
 
 /// A subagent: its last three calls, its answer, everything it did behind a toggle, and its totals.
-fn nested(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, prompt: &Text, answer: &str, html: &mut Html) {
+fn nested(
+    context: &Context<'_>,
+    index: usize,
+    entry: &Entry,
+    tool: &Tool,
+    prompt: &Text,
+    answer: &str,
+    html: &mut Html,
+) {
     let children = context.outline.children(index);
     let calls: Vec<usize> = calls_under(context, children);
     html.markup("<div class=\"nested\">");
@@ -235,11 +269,17 @@ fn nested(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, promp
         if let Some(Entry { block: Block::Tool(tool), .. }) = context.entries.get(call) {
             let view = View::of(&context.entries[call], tool, cwd.as_deref(), 0);
             html.markup("<div class=\"line ").markup(view.classes.first().unwrap_or(&""));
-            html.markup("\"><b>").text(&view.verb).markup("</b> ").text(&one_line(&view.argument, 160)).markup("</div>");
+            html.markup("\"><b>")
+                .text(&view.verb)
+                .markup("</b> ")
+                .text(&one_line(&view.argument, 160))
+                .markup("</div>");
         }
     }
     if !children.is_empty() {
-        html.markup("<details class=\"work\"><summary>").text(&plural(children.len() as u64, "step")).markup("</summary>");
+        html.markup("<details class=\"work\"><summary>")
+            .text(&plural(children.len() as u64, "step"))
+            .markup("</summary>");
         for &child in children.iter().take(context.options.limits.items) {
             entry_html(context, child, html);
         }
@@ -260,7 +300,9 @@ pub(crate) fn calls_under(context: &Context<'_>, children: &[usize]) -> Vec<usiz
     let mut calls = Vec::new();
     for &child in children {
         match context.outline.members(child) {
-            [] if matches!(context.entries.get(child), Some(Entry { block: Block::Tool(_), .. })) => calls.push(child),
+            [] if matches!(context.entries.get(child), Some(Entry { block: Block::Tool(_), .. })) => {
+                calls.push(child)
+            }
             members => calls.extend(members),
         }
     }
@@ -288,9 +330,13 @@ fn extras(context: &Context<'_>, output: Option<&Output>, html: &mut Html) {
     for piece in output.map_or(&[][..], |output| &output.parts) {
         match piece {
             Piece::Text { .. } => {}
-            Piece::Attachment { attachment: one } => attachment(one, context.options.limits.image_bytes, html),
+            Piece::Attachment { attachment: one } => {
+                attachment(one, context.options.limits.image_bytes, html)
+            }
             Piece::Other { raw } => {
-                html.markup("<pre class=\"input\">").text(&indented(raw, context.options.limits.bytes)).markup("</pre>");
+                html.markup("<pre class=\"input\">")
+                    .text(&indented(raw, context.options.limits.bytes))
+                    .markup("</pre>");
             }
         }
     }
@@ -299,7 +345,10 @@ fn extras(context: &Context<'_>, output: Option<&Output>, html: &mut Html) {
 /// What a call waits for. The answers are words here; a client that can answer makes buttons of them.
 fn ask(tool: &Tool, view: &View, html: &mut Html) {
     let Some(ask) = &tool.ask else { return };
-    html.markup("<div class=\"ask\" data-ask=\"").text(&ask.id).markup("\"><b>Wants to use ").text(&view.verb);
+    html.markup("<div class=\"ask\" data-ask=\"")
+        .text(&ask.id)
+        .markup("\"><b>Wants to use ")
+        .text(&view.verb);
     html.markup("</b> <code>").text(&one_line(&view.argument, 300)).markup("</code>");
     if let Some(reason) = &ask.reason {
         html.markup("<p>").text(&one_line(&reason.as_str(), 1_000)).markup("</p>");
@@ -327,7 +376,13 @@ fn explored(context: &Context<'_>, index: usize, html: &mut Html) {
     html.markup("</span></summary><ul class=\"files\">");
     for row in run.rows.iter().take(context.options.limits.items) {
         html.markup("<li id=\"e-").text(&context.entries[row.index].id);
-        html.markup(if row.again { "\" hidden>" } else if row.failed { "\" class=\"error\">" } else { "\">" });
+        html.markup(if row.again {
+            "\" hidden>"
+        } else if row.failed {
+            "\" class=\"error\">"
+        } else {
+            "\">"
+        });
         if !row.again {
             if row.search {
                 html.markup("<b>").text(&row.verb).markup("</b> ");
@@ -386,7 +441,14 @@ impl Run {
             run.open |= !tool.state.is_final();
             run.interrupted |= tool.state == ToolState::Interrupted;
             run.took_ms = run.took_ms.saturating_add(crate::view::took_ms(entry, tool).unwrap_or(0));
-            run.rows.push(Row { index, verb: view.verb.into_owned(), what: view.argument, search, failed, again });
+            run.rows.push(Row {
+                index,
+                verb: view.verb.into_owned(),
+                what: view.argument,
+                search,
+                failed,
+                again,
+            });
         }
         run
     }

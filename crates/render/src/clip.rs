@@ -42,21 +42,26 @@ impl<'a> Clip<'a> {
             return Clip { head: text, missing: None, tail: "" };
         }
         let (head_bytes, head_lines) = (bytes - bytes / 3, (lines - lines / 3).max(1));
-        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).nth(head_lines - 1).map_or(text.len(), |end| end + 1);
+        let ends =
+            memchr::memchr_iter(b'\n', text.as_bytes()).nth(head_lines - 1).map_or(text.len(), |end| end + 1);
         let mut head = text.floor_char_boundary(ends.min(head_bytes));
         // Whole lines where the limit is in bytes and a line end is near.
         if let Some(end) = memchr::memrchr(b'\n', &text.as_bytes()[head.saturating_sub(400)..head]) {
             head = head.saturating_sub(400) + end + 1;
         }
         let rest = &text[head..];
-        let starts = memchr::memrchr_iter(b'\n', rest.trim_end_matches('\n').as_bytes()).nth((lines / 3).max(1) - 1);
+        let starts =
+            memchr::memrchr_iter(b'\n', rest.trim_end_matches('\n').as_bytes()).nth((lines / 3).max(1) - 1);
         let by_bytes = rest.len().saturating_sub(bytes / 3);
         let tail = rest.ceil_char_boundary(starts.map_or(0, |start| start + 1).max(by_bytes));
         let skipped = &rest[..tail];
         if skipped.is_empty() {
             return Clip { head: text, missing: None, tail: "" };
         }
-        let missing = Missing { lines: memchr::memchr_iter(b'\n', skipped.as_bytes()).count() as u64, bytes: skipped.len() as u64 };
+        let missing = Missing {
+            lines: memchr::memchr_iter(b'\n', skipped.as_bytes()).count() as u64,
+            bytes: skipped.len() as u64,
+        };
         Clip { head: &text[..head], missing: Some(missing), tail: &rest[tail..] }
     }
 }

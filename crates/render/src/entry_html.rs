@@ -113,7 +113,8 @@ fn open(context: &Context<'_>, entry: &Entry, index: usize, html: &mut Html) {
     }
     html.markup("\" id=\"e-").text(&entry.id).markup("\">");
     // A run of rewound entries is marked where it starts.
-    let marked = entry.overtaken && !index.checked_sub(1).is_some_and(|before| context.entries[before].overtaken);
+    let marked =
+        entry.overtaken && !index.checked_sub(1).is_some_and(|before| context.entries[before].overtaken);
     if marked || (headed && entry.overtaken) {
         html.markup("<span class=\"tag rewound\">rewound</span>");
     }
@@ -149,7 +150,9 @@ fn prompt_body(context: &Context<'_>, prompt: &Prompt, html: &mut Html) {
         Author::Person => person_words(context, &text, html),
         Author::Peer { .. } => prose(context, &text, html),
         Author::Caller | Author::Machine => {
-            html.markup("<details class=\"quiet\"><summary>").text(&one_line(&text, 140)).markup("</summary>");
+            html.markup("<details class=\"quiet\"><summary>")
+                .text(&one_line(&text, 140))
+                .markup("</summary>");
             prose(context, &text, html);
             html.markup("</details>");
         }
@@ -236,7 +239,9 @@ fn notice_body(context: &Context<'_>, notice: &Notice, html: &mut Html) {
         NoticeKind::Retry => remark("<div class=\"remark\">", "↻ ", &text, html),
         NoticeKind::Info => remark("<div class=\"remark\">", "", &text, html),
         NoticeKind::Task => remark("<div class=\"remark\">", "Task · ", &text, html),
-        NoticeKind::Hook { name } => remark("<div class=\"remark\">", &format!("Hook {} · ", name.as_str()), &text, html),
+        NoticeKind::Hook { name } => {
+            remark("<div class=\"remark\">", &format!("Hook {} · ", name.as_str()), &text, html)
+        }
         NoticeKind::Status { name } => {
             remark("<div class=\"remark faint\">", &format!("{} · ", Role::named(name).label()), &text, html);
         }
@@ -246,7 +251,9 @@ fn notice_body(context: &Context<'_>, notice: &Notice, html: &mut Html) {
 /// `Context compacted · 148k → 12k tokens`.
 pub(crate) fn compaction(before: Option<u64>, after: Option<u64>) -> String {
     match (before, after) {
-        (Some(before), Some(after)) => format!("Context compacted · {} → {} tokens", tokens(before), tokens(after)),
+        (Some(before), Some(after)) => {
+            format!("Context compacted · {} → {} tokens", tokens(before), tokens(after))
+        }
         (Some(before), None) => format!("Context compacted · {} tokens before", tokens(before)),
         (None, Some(after)) => format!("Context compacted · {} tokens after", tokens(after)),
         (None, None) => "Context compacted".to_owned(),
@@ -268,7 +275,9 @@ fn remark(markup: &'static str, prefix: &str, text: &str, html: &mut Html) {
     let line = one_line(text, LINE);
     html.markup(markup);
     if line == text {
-        html.text(prefix.trim_end_matches(if text.is_empty() { " · " } else { "" })).text(text).markup("</div>");
+        html.text(prefix.trim_end_matches(if text.is_empty() { " · " } else { "" }))
+            .text(text)
+            .markup("</div>");
         return;
     }
     html.markup("<details><summary>").text(prefix).text(&line).markup("</summary><div class=\"words\">");
@@ -284,7 +293,8 @@ fn remark(markup: &'static str, prefix: &str, text: &str, html: &mut Html) {
 fn working_tree(context: &Context<'_>, text: &str, html: &mut Html) {
     html.markup("<details class=\"card\"><summary class=\"head\"><span class=\"state\"></span>");
     html.markup("<span class=\"name\"><i class=\"icon i-edit\"></i>Working tree</span><span class=\"arg\">");
-    let mut files: Vec<FileDiff> = patch::files(text).iter().map(|file| FileDiff::of_patch(file, None)).collect();
+    let mut files: Vec<FileDiff> =
+        patch::files(text).iter().map(|file| FileDiff::of_patch(file, None)).collect();
     files.iter_mut().for_each(|file| file.shorten(context.options.limits.lines));
     html.text(&plural(files.len() as u64, "file")).markup("</span>");
     card_html::facts(&change_facts(&files), html);
@@ -296,7 +306,8 @@ fn working_tree(context: &Context<'_>, text: &str, html: &mut Html) {
 /// What nobody understands is shown under its own name, with every byte behind a toggle.
 fn unknown_body(context: &Context<'_>, unknown: &Unknown, html: &mut Html) {
     let role = Role::Other(unknown.kind.to_string());
-    html.markup("<details class=\"unknown\"><summary><i class=\"icon i-other\"></i>").text(&one_line(&role.label(), 80));
+    html.markup("<details class=\"unknown\"><summary><i class=\"icon i-other\"></i>")
+        .text(&one_line(&role.label(), 80));
     html.markup("</summary><pre>").text(&indented(&unknown.raw, context.options.limits.bytes));
     html.markup("</pre></details>");
 }

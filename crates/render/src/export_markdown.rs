@@ -15,7 +15,8 @@ use crate::entry_html::compaction;
 use crate::measure::{clock, date, day};
 use crate::page::usage;
 use crate::plain::changes;
-use crate::view::{Body, Showing, View, title_call, totals_line};
+use crate::title::title_call;
+use crate::view::{Body, Showing, View, totals_line};
 use crate::{ansi, highlight, visible};
 
 /// A whole conversation.
@@ -129,7 +130,11 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
     match view.result {
         Showing::Prose => prose(context, &text, "", out),
         Showing::Hidden | Showing::Terminal | Showing::Text => {
-            fence("", &clipped(&ansi::to_plain(&text), context.options.limits.bytes, context.options.limits.lines), out);
+            fence(
+                "",
+                &clipped(&ansi::to_plain(&text), context.options.limits.bytes, context.options.limits.lines),
+                out,
+            );
         }
     }
 }
@@ -149,7 +154,11 @@ fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &
             }
         }
         Body::Preview { path, content } => {
-            fence(highlight::language_of_path(path), &clipped(&content.as_str(), limits.bytes, limits.lines), out);
+            fence(
+                highlight::language_of_path(path),
+                &clipped(&content.as_str(), limits.bytes, limits.lines),
+                out,
+            );
         }
         Body::Todo(todos) => {
             for todo in todos.iter().take(limits.items) {

@@ -20,10 +20,11 @@ pub mod plain;
 #[cfg(test)]
 mod sample;
 pub mod terminal;
+mod title;
 mod view;
 mod visible;
 
 pub use context::{Context, Limits, Options, Outline};
 pub use html::Html;
 pub use paint::Paint;
-pub use view::title_call;
+pub use title::title_call;

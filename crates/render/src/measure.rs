@@ -50,13 +50,25 @@ pub(crate) fn day(time: Time, offset_s: i32) -> i64 {
 /// The date, `15 November 2026`.
 pub(crate) fn date(time: Time, offset_s: i32) -> String {
     const MONTHS: [&str; 12] = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
         "December",
     ];
     // Shifted into UTC, the day in UTC is the day in the reader's zone.
     let stamp = Time(time.0.saturating_add(i64::from(offset_s).saturating_mul(1_000_000))).iso_millis();
     let mut parts = stamp.split(['-', 'T']);
-    let (Some(year), Some(month), Some(day)) = (parts.next(), parts.next(), parts.next()) else { return stamp };
+    let (Some(year), Some(month), Some(day)) = (parts.next(), parts.next(), parts.next()) else {
+        return stamp;
+    };
     let month = month.parse::<usize>().ok().and_then(|month| MONTHS.get(month.wrapping_sub(1)));
     format!("{} {} {year}", day.trim_start_matches('0'), month.unwrap_or(&""))
 }

@@ -72,7 +72,12 @@ pub(crate) fn usage(session: &Session) -> String {
     if used.total() > 0 {
         let cached = used.cache_read.saturating_add(used.cache_write);
         let input = used.input.saturating_add(cached);
-        words.push(format!("{} tokens in ({} cached), {} out", tokens(input), tokens(used.cache_read), tokens(used.output)));
+        words.push(format!(
+            "{} tokens in ({} cached), {} out",
+            tokens(input),
+            tokens(used.cache_read),
+            tokens(used.output)
+        ));
     }
     if let Some(window) = session.context_window.filter(|window| *window > 0 && session.context > 0) {
         words.push(format!("context {} % full", session.context.saturating_mul(100) / window));
@@ -83,13 +88,19 @@ pub(crate) fn usage(session: &Session) -> String {
 
 /// The prompts of people, to jump to. A conversation of one or two needs no table.
 fn contents(context: &Context<'_>, html: &mut Html) {
-    let prompts: Vec<(&Entry, &Prompt)> = context.outline.roots().filter_map(|index| person_prompt(&context.entries[index])).collect();
+    let prompts: Vec<(&Entry, &Prompt)> =
+        context.outline.roots().filter_map(|index| person_prompt(&context.entries[index])).collect();
     if prompts.len() < 3 {
         return;
     }
-    html.markup("<details class=\"contents\"><summary>").text(&plural(prompts.len() as u64, "prompt")).markup("</summary><ol>");
+    html.markup("<details class=\"contents\"><summary>")
+        .text(&plural(prompts.len() as u64, "prompt"))
+        .markup("</summary><ol>");
     for (entry, prompt) in prompts {
-        html.markup("<li><a href=\"#e-").text(&entry.id).markup("\">").text(&one_line(&prompt.text.as_str(), 100));
+        html.markup("<li><a href=\"#e-")
+            .text(&entry.id)
+            .markup("\">")
+            .text(&one_line(&prompt.text.as_str(), 100));
         html.markup("</a></li>");
     }
     html.markup("</ol></details>\n");
@@ -97,7 +108,9 @@ fn contents(context: &Context<'_>, html: &mut Html) {
 
 fn person_prompt(entry: &Entry) -> Option<(&Entry, &Prompt)> {
     match &entry.block {
-        Block::Prompt(prompt) if prompt.author == Author::Person && !prompt.text.is_blank() => Some((entry, prompt)),
+        Block::Prompt(prompt) if prompt.author == Author::Person && !prompt.text.is_blank() => {
+            Some((entry, prompt))
+        }
         _ => None,
     }
 }

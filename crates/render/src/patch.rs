@@ -21,7 +21,10 @@ pub(crate) fn files(diff: &str) -> Vec<FilePatch> {
 
 fn file(section: &str) -> FilePatch {
     let named = |prefix: &str| {
-        let name = section.lines().take_while(|line| !line.starts_with("@@")).find_map(|line| line.strip_prefix(prefix))?;
+        let name = section
+            .lines()
+            .take_while(|line| !line.starts_with("@@"))
+            .find_map(|line| line.strip_prefix(prefix))?;
         let name = name.split('\t').next().unwrap_or(name);
         Some(name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name))
     };
@@ -46,7 +49,10 @@ mod tests {
                     diff --git a/p.png b/p.png\nBinary files differ\n\
                     diff --git a/n b/n\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+new\n";
         let files = files(diff);
-        let seen: Vec<_> = files.iter().map(|file| (file.path.as_str().into_owned(), file.change, file.hunks.len())).collect();
+        let seen: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.as_str().into_owned(), file.change, file.hunks.len()))
+            .collect();
         assert_eq!(
             seen,
             [

@@ -13,7 +13,8 @@ use crate::context::{Context, Options, Outline};
 use crate::diff::Sign;
 use crate::entry_html::compaction;
 use crate::measure::plural;
-use crate::view::{Body, FileDiff, Showing, View, title_call};
+use crate::title::title_call;
+use crate::view::{Body, FileDiff, Showing, View};
 use crate::{ansi, visible};
 
 /// A whole conversation.
@@ -65,7 +66,9 @@ pub fn entry(context: &Context<'_>, index: usize, out: &mut String) {
             let text = notice.text.as_str();
             let text = match &notice.kind {
                 NoticeKind::Interrupted => format!("⚠ Interrupted\n{text}"),
-                NoticeKind::Compaction { before, after } => format!("{}\n{text}", compaction(*before, *after)),
+                NoticeKind::Compaction { before, after } => {
+                    format!("{}\n{text}", compaction(*before, *after))
+                }
                 NoticeKind::Command { command } => format!("{}\n{text}", command.as_str()),
                 _ => text.into_owned(),
             };
@@ -101,7 +104,9 @@ fn call(context: &Context<'_>, tool: &Tool, view: &View, cwd: Option<&str>) -> S
                 text.push_str(&format!("\n[{}] {}", todo_sign(todo.status), todo.text.as_str()));
             }
         }
-        Body::Questions(questions) => questions.iter().for_each(|question| text.push_str(&format!("\n{}", question.as_str()))),
+        Body::Questions(questions) => {
+            questions.iter().for_each(|question| text.push_str(&format!("\n{}", question.as_str())))
+        }
         Body::Input => text.push_str(&format!("\n{}", indented(&tool.input, context.options.limits.bytes))),
         Body::Nothing | Body::Files(_) | Body::Link { .. } => {}
     }
@@ -145,7 +150,9 @@ fn result(context: &Context<'_>, output: &Output, view: &View) -> String {
     for piece in &output.parts {
         match piece {
             Piece::Attachment { attachment } => text.push_str(&format!("\n[{}]", label(attachment))),
-            Piece::Other { raw } => text.push_str(&format!("\n{}", indented(raw, context.options.limits.bytes))),
+            Piece::Other { raw } => {
+                text.push_str(&format!("\n{}", indented(raw, context.options.limits.bytes)))
+            }
             Piece::Text { .. } => {}
         }
     }

@@ -16,11 +16,18 @@ use crate::entry_html::compaction;
 use crate::measure::{clock, date, day, duration, plural};
 use crate::page::usage;
 use crate::paint::{Ink, Paint, wrap};
-use crate::view::{Body, PREVIEW_LINES, Showing, Tone, View, title_call, totals_line};
+use crate::title::title_call;
+use crate::view::{Body, PREVIEW_LINES, Showing, Tone, View, totals_line};
 use crate::{ansi, highlight, markdown, patch};
 
 /// A whole conversation.
-pub fn transcript(session: &Session, entries: &[Entry], options: &Options, width: usize, paint: Paint) -> String {
+pub fn transcript(
+    session: &Session,
+    entries: &[Entry],
+    options: &Options,
+    width: usize,
+    paint: Paint,
+) -> String {
     let outline = Outline::of(entries);
     let context = Context { session, entries, outline: &outline, options };
     let mut out = String::with_capacity(entries.len().saturating_mul(512));
@@ -74,7 +81,11 @@ impl Lines<'_> {
         match &entry.block {
             Block::Prompt(prompt) => self.prompt(prompt),
             Block::Reply(reply) => {
-                let text = markdown::to_terminal(&self.prose(&reply.text.as_str()), self.width.saturating_sub(2), self.paint);
+                let text = markdown::to_terminal(
+                    &self.prose(&reply.text.as_str()),
+                    self.width.saturating_sub(2),
+                    self.paint,
+                );
                 self.indent("  ", &text);
                 if reply.interrupted {
                     self.line("  ", Ink::Warn, "⚠ Interrupted");
@@ -87,7 +98,11 @@ impl Lines<'_> {
                 let label = Role::Other(unknown.kind.to_string()).label();
                 self.line("? ", Ink::Gray, &one_line(&label, 60));
                 if self.context.options.unfolded {
-                    self.wrapped("    ", Ink::Dim, &indented(&unknown.raw, self.context.options.limits.bytes));
+                    self.wrapped(
+                        "    ",
+                        Ink::Dim,
+                        &indented(&unknown.raw, self.context.options.limits.bytes),
+                    );
                 }
             }
         }
@@ -110,7 +125,8 @@ impl Lines<'_> {
         if let Block::Prompt(Prompt { author: Author::Peer { name }, .. }) = &entry.block {
             self.paint.push(&[ink], &format!(" {}", one_line(&name.as_str(), 60)), &mut self.out);
         }
-        let time = entry.at.map_or_else(String::new, |at| format!("  {}", clock(at, self.context.options.offset_s)));
+        let time =
+            entry.at.map_or_else(String::new, |at| format!("  {}", clock(at, self.context.options.offset_s)));
         let rewound = if entry.overtaken { "  rewound" } else { "" };
         self.paint.push(&[Ink::Dim], &format!("{time}{rewound}"), &mut self.out);
         self.out.push('\n');
@@ -129,7 +145,8 @@ impl Lines<'_> {
                 self.wrapped("  ", Ink::Plain, &whole);
             }
             Author::Peer { .. } => {
-                let text = markdown::to_terminal(&self.prose(&text), self.width.saturating_sub(2), self.paint);
+                let text =
+                    markdown::to_terminal(&self.prose(&text), self.width.saturating_sub(2), self.paint);
                 self.indent("  ", &text);
             }
             Author::Caller | Author::Machine => self.folded("  ", &text, FOLDED_LINES),
@@ -177,7 +194,9 @@ impl Lines<'_> {
         self.body(entry, index, tool, &view);
         let output = tool.output.as_deref();
         let showing = match view.result {
-            Showing::Hidden if self.context.options.file_contents && tool.action().explores() => Showing::Text,
+            Showing::Hidden if self.context.options.file_contents && tool.action().explores() => {
+                Showing::Text
+            }
             showing => showing,
         };
         if let Some(output) = output.filter(|_| showing != Showing::Hidden) {
@@ -185,7 +204,8 @@ impl Lines<'_> {
         }
         self.extras(output);
         if let Some(ask) = &tool.ask {
-            let reason = ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
+            let reason =
+                ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
             self.line("  ? ", Ink::Warn, &format!("Waits for an answer{reason}"));
             for option in &ask.options {
                 self.line("    · ", Ink::Plain, &option.as_str());
@@ -249,14 +269,19 @@ impl Lines<'_> {
             }
             Body::Preview { path, content } => {
                 let content = content.as_str();
-                let lines = if self.context.options.unfolded { self.context.options.limits.lines } else { PREVIEW_LINES };
+                let lines = if self.context.options.unfolded {
+                    self.context.options.limits.lines
+                } else {
+                    PREVIEW_LINES
+                };
                 let (first, rest) = split_lines(&content, lines);
                 let code = highlight::to_terminal(highlight::language_of_path(path), first, self.paint);
                 self.indent("    ", &code);
                 self.more("    ", rest);
             }
             Body::Files(files) => {
-                let names: Vec<String> = files.iter().take(8).map(|file| file.as_str().into_owned()).collect();
+                let names: Vec<String> =
+                    files.iter().take(8).map(|file| file.as_str().into_owned()).collect();
                 let more = files.len().saturating_sub(names.len());
                 let more = if more > 0 { format!(", … +{more}") } else { String::new() };
                 self.wrapped("    ", Ink::Dim, &format!("{}{more}", names.join(", ")));
@@ -273,7 +298,11 @@ impl Lines<'_> {
             }
             Body::Nested { .. } => self.nested(entry, index, tool, view),
             Body::Message { content } => {
-                let text = markdown::to_terminal(&self.prose(&content.as_str()), self.width.saturating_sub(4), self.paint);
+                let text = markdown::to_terminal(
+                    &self.prose(&content.as_str()),
+                    self.width.saturating_sub(4),
+                    self.paint,
+                );
                 self.indent("    ", &text);
             }
             Body::Questions(questions) => {
@@ -295,7 +324,8 @@ impl Lines<'_> {
         let shown = if self.context.options.unfolded { calls.len() } else { 3 };
         for &call in &calls[calls.len().saturating_sub(shown)..] {
             if let Some(Entry { block: Block::Tool(tool), .. }) = self.context.entries.get(call) {
-                let title = one_line(&title_call(tool, cwd.as_deref()), self.width.saturating_sub(8)).into_owned();
+                let title =
+                    one_line(&title_call(tool, cwd.as_deref()), self.width.saturating_sub(8)).into_owned();
                 self.line("    ", Ink::Dim, &title);
             }
         }
