@@ -302,3 +302,51 @@ fn clipped(text: &str, bytes: usize, lines: usize) -> String {
         Some(missing) => format!("{}\n{}\n{}", clip.head, missing.words(), clip.tail),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{done, prompt, reply};
+    use serde_json::json;
+
+    #[test]
+    fn a_conversation_in_full() {
+        let mut entries = vec![
+            prompt("p", "Hi", Author::Person),
+            done("t", "Bash", json!({"command": "ls `x`"}), "a\n```\nb"),
+            reply("r", "```rust\nfn cut_off("),
+            prompt("q", "Next", Author::Person),
+        ];
+        entries[2].opens = false;
+        let session = Session { title: Some("A *title*".into()), ..Session::default() };
+        assert_eq!(
+            transcript(&session, &entries, &Options::default()),
+            "# A \\*title\\*\n\n0 prompts · 0 tool calls\n\n*15 November 2026*\n\n## User · 14:02\n\nHi\n\n\
+             ## Assistant · 14:02\n\n**Tool Call** ``Bash(ls `x`)``\n\n**Tool Result**\n\n````\na\n```\nb\n````\n\n\
+             ```rust\nfn cut_off(\n```\n\n## User · 14:02\n\nNext\n\n"
+        );
+    }
+
+    #[test]
+    fn a_fence_cannot_be_closed_from_inside() {
+        for ticks in 0..8 {
+            let mut out = String::new();
+            fence("", &"`".repeat(ticks), &mut out);
+            let length = out.chars().take_while(|c| *c == '`').count();
+            assert!(length > ticks && length >= 3, "{out}");
+        }
+    }
+
+    #[test]
+    fn an_open_fence_is_found() {
+        for (text, open) in [
+            ("```\na\n```", None),
+            ("```\na", Some("```")),
+            ("~~~~\n```\n~~~", Some("~~~~")),
+            ("a ``` b", None),
+            ("```a`b\n", None),
+        ] {
+            assert_eq!(open_fence(text).as_deref(), open, "{text}");
+        }
+    }
+}
