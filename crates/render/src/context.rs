@@ -228,8 +228,8 @@ mod tests {
         entries[0].parent = Some("t0".into());
         entries[1].parent = Some("gone".into());
         entries[2].parent = Some("t3".into());
-        for index in 3..50 {
-            entries[index].parent = Some(format!("t{}", index - 1).into());
+        for (index, entry) in entries.iter_mut().enumerate().skip(3) {
+            entry.parent = Some(format!("t{}", index - 1).into());
         }
         let outline = Outline::of(&entries);
         let mut seen = Vec::new();

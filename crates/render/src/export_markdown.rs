@@ -54,7 +54,7 @@ pub fn entry(context: &Context<'_>, index: usize, out: &mut String) {
         Block::Prompt(prompt) => {
             prose(context, &prompt.text.as_str(), "", out);
             for one in &prompt.attachments {
-                out.push_str("*");
+                out.push('*');
                 inline(&label(one), out);
                 out.push_str("*\n\n");
             }
