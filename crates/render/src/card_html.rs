@@ -42,7 +42,7 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
         html.markup(" data-since=\"").text(&at.iso_millis()).markup("\"");
     }
     // A picture is worth more than the line it would take to hide it.
-    let open = view.open || (tool.state == ToolState::Done && has_extras(output));
+    let open = view.open || (tool.state == ToolState::Done && has_picture(output));
     html.markup(if foldable && open { " open>" } else { ">" });
     html.markup(if foldable { "<summary class=\"head\">" } else { "<div class=\"head\">" });
     head(&view, tool, html);
@@ -323,6 +323,10 @@ fn result(context: &Context<'_>, showing: Showing, text: &str, html: &mut Html) 
 
 fn has_extras(output: Option<&Output>) -> bool {
     output.is_some_and(|output| output.parts.iter().any(|piece| !matches!(piece, Piece::Text { .. })))
+}
+
+fn has_picture(output: Option<&Output>) -> bool {
+    output.is_some_and(|output| output.parts.iter().any(|piece| matches!(piece, Piece::Attachment { .. })))
 }
 
 /// Pictures, documents and pieces nobody understands.

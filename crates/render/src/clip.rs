@@ -80,12 +80,16 @@ pub(crate) fn split_lines(text: &str, lines: usize) -> (&str, &str) {
     }
 }
 
-/// The last `lines` lines that are not blank, of at most some kilobytes.
+/// The last `lines` lines that say something, of at most some kilobytes: not those of brackets and rules alone.
 pub(crate) fn last_lines(text: &str, lines: usize) -> Vec<&str> {
     let near = &text[text.ceil_char_boundary(text.len().saturating_sub(2048))..];
-    let mut last: Vec<&str> = near.lines().rev().filter(|line| !line.trim().is_empty()).take(lines).collect();
+    let mut last: Vec<&str> = near.lines().rev().filter(says_something).take(lines).collect();
     last.reverse();
     last
+}
+
+fn says_something(line: &&str) -> bool {
+    line.chars().any(char::is_alphanumeric)
 }
 
 /// One line of at most `characters` characters, with an ellipsis where something is missing.
@@ -220,7 +224,8 @@ mod tests {
         assert_eq!(one_line("  abc  ", 5), "abc");
         assert_eq!(one_line("abcdefg", 5), "abcde…");
         assert_eq!(one_line("ab\ncd", 5), "ab …");
-        assert_eq!(last_lines("a\n\nb\n \nc\n", 2), ["b", "c"]);
+        assert_eq!(last_lines("a\n\nb\n \nc\n}\n", 2), ["b", "c"]);
+        assert!(last_lines("}\n", 2).is_empty());
         assert_eq!(split_lines("a\nb\nc", 2), ("a\nb\n", "c"));
     }
 }
