@@ -76,8 +76,8 @@ fn is_too_deep(line: &str) -> bool {
     let mut markers = 0;
     for (indent, byte) in line.bytes().enumerate() {
         match byte {
-            b' ' | b'\t' | b'0'..=b'9' | b'.' | b')' => {}
-            b'>' | b'-' | b'+' | b'*' => {
+            b' ' | b'\t' | b'0'..=b'9' => {}
+            b'>' | b'-' | b'+' | b'*' | b'.' | b')' => {
                 // A rule is a line of markers too, but nothing follows it and nothing nests.
                 markers += 1;
                 if markers > DEPTH_MAX || indent > INDENT_MAX {
@@ -115,6 +115,9 @@ mod tests {
             (">".repeat(500), true),
             ("- ".repeat(500), true),
             ("1. ".repeat(50), false),
+            ("1. ".repeat(500), true),
+            ("1) ".repeat(500), true),
+            (".".repeat(500), false),
             (format!("{}- x", " ".repeat(400)), true),
             (format!("{}x", " ".repeat(400)), false),
             ("> > - * text".into(), false),
