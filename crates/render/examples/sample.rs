@@ -60,10 +60,8 @@ struct Talk(Vec<Entry>);
 impl Talk {
     fn push(&mut self, block: Block) -> &mut Entry {
         let number = self.0.len();
-        let opens = match (self.0.last().map(|last| &last.block), &block) {
-            (_, Block::Prompt(_)) | (None | Some(Block::Prompt(_)), _) => true,
-            _ => false,
-        };
+        let last = self.0.last().map(|last| &last.block);
+        let opens = matches!(block, Block::Prompt(_)) || matches!(last, None | Some(Block::Prompt(_)));
         let (seq, at) = (number as u64, Some(at(number as i64)));
         let id = format!("b{number}").into();
         let (parent, message, group, ended) = (None, None, None, None);

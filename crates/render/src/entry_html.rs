@@ -10,7 +10,7 @@ use crate::card_html;
 use crate::clip::{Clip, count_lines, indented, one_line, split_lines};
 use crate::context::Context;
 use crate::html::Html;
-use crate::measure::{clock, duration, plural, tokens};
+use crate::measure::{clock, compaction, duration, plural};
 use crate::view::{FileDiff, change_facts};
 use crate::{ansi, markdown, patch};
 
@@ -245,18 +245,6 @@ fn notice_body(context: &Context<'_>, notice: &Notice, html: &mut Html) {
         NoticeKind::Status { name } => {
             remark("<div class=\"remark faint\">", &format!("{} · ", Role::named(name).label()), &text, html);
         }
-    }
-}
-
-/// `Context compacted · 148k → 12k tokens`.
-pub(crate) fn compaction(before: Option<u64>, after: Option<u64>) -> String {
-    match (before, after) {
-        (Some(before), Some(after)) => {
-            format!("Context compacted · {} → {} tokens", tokens(before), tokens(after))
-        }
-        (Some(before), None) => format!("Context compacted · {} tokens before", tokens(before)),
-        (None, Some(after)) => format!("Context compacted · {} tokens after", tokens(after)),
-        (None, None) => "Context compacted".to_owned(),
     }
 }
 

@@ -8,13 +8,12 @@ use parlor_model::session::Session;
 use parlor_model::tool::Tool;
 
 use crate::attachment_html::label;
-use crate::card_html::{Run, calls_under};
 use crate::clip::{Clip, indented, one_line, output_text};
 use crate::context::{Context, Options, Outline};
-use crate::entry_html::compaction;
-use crate::measure::{clock, date, day};
+use crate::measure::{clock, compaction, date, day};
 use crate::page::usage;
 use crate::plain::changes;
+use crate::run::{Run, calls_under};
 use crate::title::title_call;
 use crate::view::{Body, Showing, View, totals_line};
 use crate::{ansi, highlight, visible};

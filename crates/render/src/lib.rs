@@ -17,9 +17,11 @@ pub mod page;
 mod paint;
 mod patch;
 pub mod plain;
+mod run;
 #[cfg(test)]
 mod sample;
 pub mod terminal;
+mod terminal_lines;
 mod title;
 mod view;
 mod visible;

@@ -36,6 +36,18 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `Context compacted · 148k → 12k tokens`.
+pub(crate) fn compaction(before: Option<u64>, after: Option<u64>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            format!("Context compacted · {} → {} tokens", tokens(before), tokens(after))
+        }
+        (Some(before), None) => format!("Context compacted · {} tokens before", tokens(before)),
+        (None, Some(after)) => format!("Context compacted · {} tokens after", tokens(after)),
+        (None, None) => "Context compacted".to_owned(),
+    }
+}
+
 /// The time of day, `14:02`.
 pub(crate) fn clock(time: Time, offset_s: i32) -> String {
     let seconds = shifted(time, offset_s).rem_euclid(86_400);

@@ -1,7 +1,7 @@
 //! Entries for a terminal: readable at any width, outputs folded to a few lines unless the reader wants them all. It
 //! writes no escape that `Paint` did not make.
 
-use parlor_model::action::TodoStatus;
+use parlor_model::action::{Todo, TodoStatus};
 use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt, Thought};
 use parlor_model::entry::Entry;
 use parlor_model::role::Role;
@@ -9,16 +9,16 @@ use parlor_model::session::Session;
 use parlor_model::tool::{Output, Piece, Tool, ToolState};
 
 use crate::attachment_html::label;
-use crate::card_html::{Run, calls_under};
-use crate::clip::{Clip, count_lines, indented, one_line, output_text, split_lines};
+use crate::clip::{count_lines, indented, one_line, output_text, split_lines};
 use crate::context::{Context, Options, Outline};
-use crate::entry_html::compaction;
-use crate::measure::{clock, date, day, duration, plural};
+use crate::measure::{clock, compaction, date, day, duration, plural};
 use crate::page::usage;
 use crate::paint::{Ink, Paint, wrap};
+use crate::run::{Run, calls_under};
+use crate::terminal_lines::{FOLDED_LINES, Lines};
 use crate::title::title_call;
-use crate::view::{Body, PREVIEW_LINES, Showing, Tone, View, totals_line};
-use crate::{ansi, highlight, markdown, patch};
+use crate::view::{Body, FileDiff, PREVIEW_LINES, Showing, Tone, View, totals_line};
+use crate::{highlight, markdown, patch};
 
 /// A whole conversation.
 pub fn transcript(
@@ -57,17 +57,6 @@ pub fn entry(context: &Context<'_>, index: usize, width: usize, paint: Paint) ->
         lines.entry(entry, index);
     }
     lines.out
-}
-
-/// Lines of a session's text that are shown of an output before it is unfolded.
-const FOLDED_LINES: usize = 4;
-
-/// What has been written, and what every part of it depends on.
-struct Lines<'a> {
-    out: String,
-    width: usize,
-    paint: Paint,
-    context: &'a Context<'a>,
 }
 
 impl Lines<'_> {
@@ -257,18 +246,7 @@ impl Lines<'_> {
     fn body(&mut self, entry: &Entry, index: usize, tool: &Tool, view: &View) {
         match &view.body {
             Body::Nothing | Body::Link { .. } => {}
-            Body::Diff(files) => {
-                for file in files {
-                    if files.len() > 1 {
-                        self.line("    ", Ink::Bold, &file.path);
-                    }
-                    let diff = file.diff.to_terminal(self.paint);
-                    self.indent("    ", &diff);
-                    if file.missing > 0 {
-                        self.line("    ", Ink::Dim, &format!("… {} not shown", plural(file.missing, "line")));
-                    }
-                }
-            }
+            Body::Diff(files) => self.diffs(files),
             Body::Preview { path, content } => {
                 let content = content.as_str();
                 let lines = if self.context.options.unfolded {
@@ -288,16 +266,7 @@ impl Lines<'_> {
                 let more = if more > 0 { format!(", … +{more}") } else { String::new() };
                 self.wrapped("    ", Ink::Dim, &format!("{}{more}", names.join(", ")));
             }
-            Body::Todo(todos) => {
-                for todo in todos.iter().take(self.context.options.limits.items) {
-                    let (mark, ink) = match todo.status {
-                        TodoStatus::Done => ("☑", Ink::Dim),
-                        TodoStatus::Active => ("▸", Ink::Bold),
-                        TodoStatus::Pending => ("☐", Ink::Plain),
-                    };
-                    self.wrapped("    ", ink, &format!("{mark} {}", todo.text.as_str()));
-                }
-            }
+            Body::Todo(todos) => self.todos(todos),
             Body::Nested { .. } => self.nested(entry, index, tool, view),
             Body::Message { content } => {
                 let text = markdown::to_terminal(
@@ -317,6 +286,30 @@ impl Lines<'_> {
                     self.wrapped("    ", Ink::Dim, &indented(&tool.input, self.context.options.limits.bytes));
                 }
             }
+        }
+    }
+
+    fn diffs(&mut self, files: &[FileDiff]) {
+        for file in files {
+            if files.len() > 1 {
+                self.line("    ", Ink::Bold, &file.path);
+            }
+            let diff = file.diff.to_terminal(self.paint);
+            self.indent("    ", &diff);
+            if file.missing > 0 {
+                self.line("    ", Ink::Dim, &format!("… {} not shown", plural(file.missing, "line")));
+            }
+        }
+    }
+
+    fn todos(&mut self, todos: &[Todo]) {
+        for todo in todos.iter().take(self.context.options.limits.items) {
+            let (mark, ink) = match todo.status {
+                TodoStatus::Done => ("☑", Ink::Dim),
+                TodoStatus::Active => ("▸", Ink::Bold),
+                TodoStatus::Pending => ("☐", Ink::Plain),
+            };
+            self.wrapped("    ", ink, &format!("{mark} {}", todo.text.as_str()));
         }
     }
 
@@ -413,82 +406,6 @@ impl Lines<'_> {
         } else if !text.trim().is_empty() {
             self.folded("    ", &text, FOLDED_LINES);
         }
-    }
-
-    /// Output within the limits: its first lines, or all of it when the reader wants it unfolded.
-    fn folded(&mut self, margin: &str, text: &str, lines: usize) {
-        let limits = &self.context.options.limits;
-        let text = text.trim_end_matches('\n');
-        if self.context.options.unfolded {
-            let clip = Clip::new(text, limits.bytes, limits.lines);
-            self.output(margin, clip.head);
-            if let Some(missing) = clip.missing {
-                self.wrapped(margin, Ink::Dim, &missing.words());
-                self.output(margin, clip.tail);
-            }
-            return;
-        }
-        let (first, rest) = split_lines(text, lines);
-        let most = self.width.saturating_mul(lines);
-        let cut = first.floor_char_boundary(most.min(first.len()));
-        self.output(margin, &first[..cut]);
-        match (cut < first.len(), rest.is_empty()) {
-            (true, true) => self.wrapped(margin, Ink::Dim, "…"),
-            _ => self.more(margin, rest),
-        }
-    }
-
-    fn more(&mut self, margin: &str, rest: &str) {
-        if !rest.is_empty() {
-            self.wrapped(margin, Ink::Dim, &format!("… +{}", plural(count_lines(rest), "line")));
-        }
-    }
-
-    fn output(&mut self, margin: &str, text: &str) {
-        let text = ansi::to_terminal(text, self.paint);
-        for line in wrap(&text, self.width.saturating_sub(margin.len())) {
-            self.out.push_str(if line.is_empty() { "" } else { margin });
-            self.out.push_str(&line);
-            self.out.push('\n');
-        }
-    }
-
-    fn prose(&self, text: &str) -> String {
-        let clip = Clip::new(text, self.context.options.limits.prose_bytes, usize::MAX);
-        match clip.missing {
-            None => clip.head.to_owned(),
-            Some(missing) => format!("{}\n\n{}\n\n{}", clip.head, missing.words(), clip.tail),
-        }
-    }
-
-    /// Lines that are painted and wrapped already.
-    fn indent(&mut self, margin: &str, text: &str) {
-        for line in text.trim_end_matches('\n').split('\n') {
-            if !line.is_empty() {
-                self.out.push_str(margin);
-            }
-            self.out.push_str(line);
-            self.out.push('\n');
-        }
-    }
-
-    /// Text of others, painted and wrapped here; the lines after the first are indented like it.
-    fn wrapped(&mut self, margin: &str, ink: Ink, text: &str) {
-        let painted = self.paint.ink(ink, text);
-        let columns = crate::paint::width(margin);
-        for (number, line) in wrap(&painted, self.width.saturating_sub(columns)).iter().enumerate() {
-            match number {
-                0 => self.out.push_str(margin),
-                _ if line.is_empty() => {}
-                _ => (0..columns).for_each(|_| self.out.push(' ')),
-            }
-            self.out.push_str(line);
-            self.out.push('\n');
-        }
-    }
-
-    fn line(&mut self, margin: &'static str, ink: Ink, text: &str) {
-        self.wrapped(margin, ink, text);
     }
 }
 
