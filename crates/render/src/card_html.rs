@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::entry_html::{cut, entry as entry_html, folded, prose, terminal};
 use crate::html::Html;
 use crate::measure::{duration, plural};
-use crate::run::{Run, calls_under};
+use crate::run::{Row, Run, calls_under};
 use crate::view::{Body, Fact, FileDiff, PREVIEW_LINES, Showing, Tone, View, state_word, totals_line};
 use crate::{ansi, highlight};
 
@@ -356,36 +356,53 @@ fn ask(tool: &Tool, view: &View, html: &mut Html) {
 
 /// A run of reads and searches as one card: each file and each search once, contents hidden.
 fn explored(context: &Context<'_>, index: usize, html: &mut Html) {
-    let run = Run::of(context, context.outline.members(index));
-    html.markup("<details class=\"card ").markup(run.class()).markup("\" open><summary class=\"head\">");
-    html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(run.word()).markup("\"></span>");
-    html.markup("<span class=\"name\" title=\"Tool Call\"><i class=\"icon i-search\"></i>Explored</span>");
+    const OPEN_ROWS: usize = 16;
+    let members = context.outline.members(index);
+    let run = Run::of(context, members);
+    html.markup("<details class=\"card ").markup(run.class());
+    html.markup(if run.rows.len() > OPEN_ROWS { "\">" } else { "\" open>" });
+    html.markup("<summary class=\"head\"><span class=\"state\" role=\"img\" aria-label=\"")
+        .markup(run.word());
+    html.markup(
+        "\"></span><span class=\"name\" title=\"Tool Call\"><i class=\"icon i-search\"></i>Explored</span>",
+    );
     html.markup("<span class=\"arg\">").text(&run.title()).markup("</span><span class=\"facts\">");
     if run.took_ms >= 100 {
         html.text(&duration(run.took_ms));
     }
     html.markup("</span></summary><ul class=\"files\">");
-    for row in run.rows.iter().take(context.options.limits.items) {
-        html.markup("<li id=\"e-").text(&context.entries[row.index].id);
-        html.markup(if row.again {
-            "\" hidden>"
-        } else if row.failed {
-            "\" class=\"error\">"
-        } else {
-            "\">"
-        });
-        if !row.again {
-            if row.search {
-                html.markup("<b>").text(&row.verb).markup("</b> ");
-            }
-            html.text(&row.what);
-        }
-        html.markup("</li>");
-    }
+    run.rows.iter().take(context.options.limits.items).for_each(|row| explored_row(context, row, html));
     html.markup("</ul>");
     if run.rows.len() > context.options.limits.items {
-        let missing = (run.rows.len() - context.options.limits.items) as u64;
-        cut(&format!("… {missing} not shown"), html);
+        cut(&format!("… {} not shown", run.rows.len() - context.options.limits.items), html);
     }
     html.markup("</details>");
+    let cwd = context.cwd();
+    for entry in members.iter().filter_map(|member| context.entries.get(*member)) {
+        if let Block::Tool(tool) = &entry.block {
+            extras(context, tool.output.as_deref(), html);
+            if tool.ask.is_some() {
+                ask(tool, &View::of(entry, tool, cwd.as_deref(), 0), html);
+            }
+        }
+    }
+}
+
+fn explored_row(context: &Context<'_>, row: &Row, html: &mut Html) {
+    html.markup("<li id=\"e-").text(&context.entries[row.index].id);
+    html.markup(match (row.again, &row.failed) {
+        (true, None) => "\" hidden>",
+        (_, Some(_)) => "\" class=\"error\">",
+        (false, None) => "\">",
+    });
+    if !row.again || row.failed.is_some() {
+        if row.search {
+            html.markup("<b>").text(&row.verb).markup("</b> ");
+        }
+        html.text(&row.what);
+    }
+    if let Some(why) = &row.failed {
+        html.markup(" <small>").text(why).markup("</small>");
+    }
+    html.markup("</li>");
 }

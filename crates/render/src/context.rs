@@ -233,10 +233,11 @@ mod tests {
         }
         let outline = Outline::of(&entries);
         let mut seen = Vec::new();
-        let mut todo: Vec<usize> = outline.roots().collect();
-        while let Some(index) = todo.pop() {
+        let mut todo: Vec<(usize, u8)> = outline.roots().map(|index| (index, 0)).collect();
+        while let Some((index, depth)) = todo.pop() {
+            assert!(depth <= DEPTH);
             seen.push(index);
-            todo.extend(outline.children(index));
+            todo.extend(outline.children(index).iter().map(|child| (*child, depth + 1)));
         }
         seen.sort_unstable();
         assert_eq!(seen, (0..50).collect::<Vec<_>>());

@@ -319,6 +319,20 @@ mod tests {
         html.into_string()
     }
 
+    /// Every element that opens closes, in order.
+    fn assert_balanced(html: &str) {
+        let mut open: Vec<&str> = Vec::new();
+        for tag in html.split('<').skip(1) {
+            let name = tag.split(|c: char| !c.is_ascii_alphanumeric() && c != '/').next().unwrap();
+            match name.strip_prefix('/') {
+                Some(name) => assert_eq!(open.pop(), Some(name), "{tag}"),
+                None if matches!(name, "img" | "input" | "br" | "hr") => {}
+                None => open.push(name),
+            }
+        }
+        assert!(open.is_empty(), "{open:?}");
+    }
+
     fn html_of(entries: &[Entry]) -> String {
         html_with(entries, &Options::default())
     }
@@ -391,6 +405,33 @@ mod tests {
         for id in ["a", "b", "c", "d"] {
             assert!(html.contains(&format!("id=\"e-{id}\"")), "{id}");
         }
+    }
+
+    #[test]
+    fn a_run_says_why_a_read_failed_and_still_asks() {
+        let failed = ended(
+            "b",
+            "Read",
+            json!({"file_path": "two.rs"}),
+            ToolState::Failed,
+            Output::text("no such file"),
+        );
+        let mut entries = vec![
+            done("a", "Read", json!({"file_path": "one.rs"}), "x"),
+            failed,
+            tool("c", "Read", json!({"file_path": "/etc/x"})),
+        ];
+        if let Block::Tool(tool) = &mut entries[2].block {
+            tool.ask = Some(Ask { id: "q".into(), reason: None, options: Vec::new() });
+        }
+        entries.iter_mut().for_each(|entry| entry.group = Some("a".into()));
+        let html = html_of(&entries);
+        assert!(
+            html.contains("<li id=\"e-b\" class=\"error\">two.rs <small>no such file</small></li>"),
+            "{html}"
+        );
+        assert!(html.contains("data-ask=\"q\""), "{html}");
+        assert!(html.contains("<details class=\"card pending\" open>"), "{html}");
     }
 
     #[test]
@@ -556,6 +597,7 @@ mod tests {
         entries.extend([thought("t", bad), reply("r", bad), prompt("q", bad, Author::Machine)]);
         entries.push(sample_entry("u", Block::Unknown(Unknown { kind: bad.into(), raw: json!(bad).into() })));
         let html = html_of(&entries);
+        assert_balanced(&html);
         assert!(html.contains("&lt;script&gt;"));
         for never in ["<script", "<img src=x", "\"'>", "'><"] {
             assert!(!html.contains(never), "{never}");

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use parlor_model::block::Block;
 use parlor_model::entry::Entry;
-use parlor_model::tool::ToolState;
+use parlor_model::tool::{Tool, ToolState};
 
+use crate::clip::{one_line, output_text};
 use crate::context::Context;
 use crate::measure::plural;
 use crate::view::{View, took_ms};
@@ -31,7 +32,8 @@ pub(crate) struct Row {
     pub(crate) verb: String,
     pub(crate) what: String,
     pub(crate) search: bool,
-    pub(crate) failed: bool,
+    /// Why it failed.
+    pub(crate) failed: Option<String>,
     /// True when the same was read or searched before.
     pub(crate) again: bool,
 }
@@ -50,7 +52,8 @@ impl Run {
             let again = !seen.insert((search, view.argument.clone()));
             run.files += u64::from(!search && !again);
             run.searches += u64::from(search && !again);
-            run.failed += usize::from(failed);
+            let failed = failed.then(|| failure(tool));
+            run.failed += usize::from(failed.is_some());
             run.open |= !tool.state.is_final();
             run.interrupted |= tool.state == ToolState::Interrupted;
             run.took_ms = run.took_ms.saturating_add(took_ms(entry, tool).unwrap_or(0));
@@ -95,6 +98,12 @@ impl Run {
             _ => "Done",
         }
     }
+}
+
+/// The first line of what a failed call says.
+fn failure(tool: &Tool) -> String {
+    let text = tool.output.as_deref().map(output_text).unwrap_or_default();
+    one_line(&text, 160).into_owned()
 }
 
 /// The tool calls among these entries, runs taken apart.

@@ -194,6 +194,10 @@ impl Lines<'_> {
             self.result(showing, &output_text(output));
         }
         self.extras(output);
+        self.ask(tool);
+    }
+
+    fn ask(&mut self, tool: &Tool) {
         if let Some(ask) = &tool.ask {
             let reason =
                 ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
@@ -344,11 +348,16 @@ impl Lines<'_> {
         self.paint.push(&[Ink::Bold], "Explored", &mut self.out);
         self.line(" ", Ink::Plain, &format!("{}{took}", run.title()));
         for row in run.rows.iter().filter(|row| !row.again).take(self.context.options.limits.items) {
-            let failed = if row.failed { " · failed" } else { "" };
-            let ink = if row.failed { Ink::Bad } else { Ink::Dim };
+            let failed = row.failed.as_ref().map_or_else(String::new, |why| format!(" · failed: {why}"));
+            let ink = if row.failed.is_some() { Ink::Bad } else { Ink::Dim };
             let line = format!("{} {}{failed}", row.verb, row.what);
             let line = one_line(&line, self.width.saturating_sub(4)).into_owned();
             self.line("    ", ink, &line);
+        }
+        for &member in self.context.outline.members(index) {
+            if let Some(Entry { block: Block::Tool(tool), .. }) = self.context.entries.get(member) {
+                self.ask(tool);
+            }
         }
     }
 
