@@ -149,7 +149,7 @@ fn field(reader: &mut Reader<'_>, key: &[u8], bytes: &[u8], raw: &mut Raw) {
                 }
             });
         }
-        b"apiBlockIndex" => raw.block_index = reader.integer().and_then(|index| index.try_into().ok()),
+        b"apiBlockIndex" => raw.block_index = reader.count(),
         b"parent_tool_use_id" | b"parentToolUseID" => raw.under = reader.text(),
         b"tool_use_id" | b"toolUseID" => raw.tool_id = reader.text(),
         b"content" => raw.content = Some(reader.raw()),
@@ -267,7 +267,7 @@ fn piece(reader: &mut Reader<'_>) -> RawPiece {
 /// Reads an API usage object. Cached input is counted apart from `input_tokens` there already.
 pub(super) fn usage(reader: &mut Reader<'_>) -> Option<Usage> {
     let mut usage = Usage::default();
-    let count = |reader: &mut Reader<'_>| reader.number().map_or(0, |n| n as u64);
+    let count = |reader: &mut Reader<'_>| reader.count().unwrap_or(0);
     reader
         .object(|reader, key| match key {
             b"input_tokens" => usage.input = count(reader),
