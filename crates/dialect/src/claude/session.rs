@@ -13,7 +13,7 @@ use parlor_model::rule::Rule;
 use parlor_model::text::Text;
 
 use super::conversation::{Conversation, first_text, hash};
-use super::record::{self, Raw};
+use super::record::{self, Depth, Raw};
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
 
@@ -44,14 +44,42 @@ impl Dialect for ClaudeSession {
             None => Reading { at: raw.at, ..unknown(line, &full_kind(line, &raw)) },
         }
     }
+
+    fn skim(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
+        let (raw, damage) = record::read_to(line, Depth::Skim);
+        let kind = raw.kind.map(|span| line.word(span)).unwrap_or_default();
+        if raw.message.left {
+            // A person may have steered the turn: their words then stand beside the result. These bytes cannot occur
+            // inside a JSON string, where quotes are escaped.
+            let steered = memchr::memmem::find(line.bytes(), b"\"type\":\"text\"").is_some();
+            return if steered { self.read(line, out) } else { Reading::shown(raw.at) };
+        }
+        if damage.is_some() || raw.kind.is_none() {
+            return unknown(line, "");
+        }
+        let fate = match kind {
+            b"assistant" => Some(self.skim_assistant(line, &raw, out)),
+            _ => self.record(line, &raw, kind, out),
+        };
+        Reading { fate: fate.unwrap_or(Fate::Hidden(Rule::Bookkeeping)), at: raw.at }
+    }
 }
 
 impl ClaudeSession {
+    /// What an assistant's record tells a list: the model and the usage.
+    fn skim_assistant(&mut self, line: &Line, raw: &Raw, out: &mut Vec<Event>) -> Fate {
+        if self.is_repeat(line, raw) {
+            return Fate::Hidden(Rule::Repeat);
+        }
+        self.conversation.meta(line, raw, out);
+        self.conversation.model(line, raw.message.model.filter(|_| !raw.sidechain), out);
+        self.usage(line, raw, !raw.sidechain, out);
+        Fate::Shown
+    }
+
     /// What becomes of a record; `None` when nobody knows its kind.
     fn record(&mut self, line: &Line, raw: &Raw, kind: &[u8], out: &mut Vec<Event>) -> Option<Fate> {
-        if let Some(uuid) = raw.uuid.filter(|_| raw.has_sidechain)
-            && !self.seen.insert(hash(line.word(uuid)))
-        {
+        if self.is_repeat(line, raw) {
             return Some(Fate::Hidden(Rule::Repeat));
         }
         match kind {
@@ -107,6 +135,12 @@ impl ClaudeSession {
             }
             _ => None,
         }
+    }
+
+    /// True when a record of the chain was read before. Remembers it.
+    fn is_repeat(&mut self, line: &Line, raw: &Raw) -> bool {
+        let uuid = raw.uuid.filter(|_| raw.has_sidechain);
+        uuid.is_some_and(|uuid| !self.seen.insert(hash(line.word(uuid))))
     }
 
     /// A record of the conversation's chain.

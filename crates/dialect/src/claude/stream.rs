@@ -95,7 +95,11 @@ impl ClaudeStream {
             b"stream_event" => {
                 let event = line.json(raw.event?);
                 self.has_events = true;
-                self.event(&event, under, false, out)
+                let blocks = self.streams.get(&under).map(|stream| &stream.blocks);
+                let abandoned = raw.abandoned_from.and_then(|from| blocks?.get(&from).cloned());
+                let fate = self.event(&event, under, false, out);
+                out.extend(abandoned.map(|from| Event::Overtake { from }));
+                fate
             }
             b"message_start"
             | b"content_block_start"
