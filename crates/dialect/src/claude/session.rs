@@ -72,8 +72,9 @@ impl ClaudeSession {
             return Fate::Hidden(Rule::Repeat);
         }
         self.conversation.meta(line, raw, out);
-        self.conversation.model(line, raw.message.model.filter(|_| !raw.sidechain), out);
-        self.usage(line, raw, !raw.sidechain, out);
+        let main = !raw.sidechain || self.conversation.is_agent_file;
+        self.conversation.model(line, raw.message.model.filter(|_| main), out);
+        self.usage(line, raw, main, out);
         Fate::Shown
     }
 
