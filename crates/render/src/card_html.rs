@@ -80,7 +80,8 @@ fn clipped<'a>(context: &Context<'_>, text: &'a str) -> Clip<'a> {
 
 fn head(view: &View, tool: &Tool, html: &mut Html) {
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(state_word(tool.state));
-    html.markup("\"></span><span class=\"name\" title=\"Tool Call · ").text(&one_line(&tool.name, 120));
+    html.markup("\"></span><span class=\"name\" title=\"");
+    html.markup(if tool.orphan { "Tool Result · " } else { "Tool Call · " }).text(&one_line(&tool.name, 120));
     html.markup("\"><i class=\"icon i-").markup(view.icon).markup("\"></i>").text(&view.verb).markup("</span>");
     if let Body::Link { url } = &view.body {
         html.markup("<span class=\"arg\">");

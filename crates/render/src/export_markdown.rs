@@ -111,18 +111,21 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
     }
     let cwd = context.cwd();
     let view = View::of(entry, tool, cwd.as_deref(), context.options.limits.lines);
-    out.push_str("**Tool Call** ");
-    code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
-    let facts: Vec<&str> = view.facts.iter().map(|fact| fact.text.as_str()).collect();
-    if !facts.is_empty() {
-        out.push_str(" · ");
-        inline(&facts.join(" · "), out);
+    // A result whose call nobody saw is no call.
+    if !tool.orphan {
+        out.push_str("**Tool Call** ");
+        code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
+        let facts: Vec<&str> = view.facts.iter().map(|fact| fact.text.as_str()).collect();
+        if !facts.is_empty() {
+            out.push_str(" · ");
+            inline(&facts.join(" · "), out);
+        }
+        out.push_str("\n\n");
+        body(context, entry, index, tool, &view, out);
     }
-    out.push_str("\n\n");
-    body(context, entry, index, tool, &view, out);
     let shown = view.result != Showing::Hidden || (context.options.file_contents && tool.action().explores());
     let text = tool.output.as_deref().filter(|_| shown).map(output_text).unwrap_or_default();
-    if text.trim().is_empty() {
+    if text.trim().is_empty() && !tool.orphan {
         return;
     }
     out.push_str("**Tool Result**\n\n");

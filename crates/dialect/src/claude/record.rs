@@ -66,6 +66,8 @@ pub(super) enum Content {
     None,
     Text(Span),
     Blocks(Vec<RawBlock>),
+    /// Neither text nor blocks.
+    Other(Span),
 }
 
 /// The parts of a content block of any type. SDKs leave the type out: the keys tell it.
@@ -198,10 +200,11 @@ pub(super) fn content(reader: &mut Reader<'_>) -> Content {
             reader.array(|reader| blocks.push(block(reader)));
             Content::Blocks(blocks)
         }
-        _ => {
+        Kind::Null => {
             reader.skip();
             Content::None
         }
+        _ => Content::Other(reader.raw()),
     }
 }
 
