@@ -8,6 +8,9 @@ use parlor_model::line::Line;
 use parlor_transcript::Transcript;
 
 pub mod sessions;
+mod talk;
+
+pub use talk::Talk;
 
 /// What one line became.
 #[derive(Clone, Debug, PartialEq)]
