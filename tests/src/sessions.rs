@@ -59,6 +59,10 @@ const CLAUDE_SESSION: &[&str] = &[
 
 const CLAUDE_STREAM: &[&str] = &[
     r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"st","tools":["Bash"],"model":"claude-x","permissionMode":"default","uuid":"w0"}"#,
+    r#"{"type":"assistant","message":{"id":"msg_st0","type":"message","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"toolu_st0","name":"Task","input":{"description":"look","prompt":"Look around","subagent_type":"Explore"}}],"usage":{"input_tokens":3,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"st","uuid":"w0a"}"#,
+    r#"{"type":"assistant","message":{"id":"msg_st0s","type":"message","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"toolu_st0s","name":"Read","input":{"file_path":"/a"}}],"usage":{"input_tokens":3,"output_tokens":1}},"parent_tool_use_id":"toolu_st0","session_id":"st","uuid":"w0b"}"#,
+    r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_st0s","type":"tool_result","content":"inner"}]},"parent_tool_use_id":"toolu_st0","session_id":"st","uuid":"w0c"}"#,
+    r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_st0","type":"tool_result","content":[{"type":"text","text":"looked"}]}]},"parent_tool_use_id":null,"session_id":"st","uuid":"w0d"}"#,
     r#"{"type":"assistant","message":{"id":"msg_st1","type":"message","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"toolu_st1","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":3,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"st","uuid":"w1"}"#,
     r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_st1","type":"tool_result","content":"BASIL"}]},"parent_tool_use_id":null,"session_id":"st","uuid":"w2"}"#,
     r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"msg_st2","type":"message","role":"assistant","model":"claude-x","content":[],"usage":{"input_tokens":3,"output_tokens":1}}},"session_id":"st","parent_tool_use_id":null,"uuid":"w3"}"#,
@@ -75,6 +79,9 @@ const CLAUDE_STREAM: &[&str] = &[
 const CODEX_ROLLOUT: &[&str] = &[
     r#"{"timestamp":"2026-01-02T03:04:05.006Z","type":"session_meta","payload":{"id":"cr","timestamp":"2026-01-02T03:04:05.006Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.9","source":"cli"}}"#,
     r#"{"timestamp":"2026-01-02T03:04:05.106Z","type":"turn_context","payload":{"cwd":"/w","approval_policy":"never","model":"gpt-x"}}"#,
+    r#"{"timestamp":"2026-01-02T03:04:05.206Z","type":"event_msg","payload":{"type":"user_message","message":"Never mind"}}"#,
+    r#"{"timestamp":"2026-01-02T03:04:05.306Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Fine"}]}}"#,
+    r#"{"timestamp":"2026-01-02T03:04:05.406Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#,
     r#"{"timestamp":"2026-01-02T03:04:06.006Z","type":"event_msg","payload":{"type":"user_message","message":"Which flower? é😀"}}"#,
     r#"{"timestamp":"2026-01-02T03:04:07.006Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"ls\"]}","call_id":"call_cr1"}}"#,
     r#"{"timestamp":"2026-01-02T03:04:08.006Z","type":"response_item","payload":{"type":"function_call_output","call_id":"call_cr1","output":"BASIL"}}"#,
@@ -143,13 +150,16 @@ const OPENAI_CHAT: &[&str] = &[
 ];
 
 const OPENAI_RESPONSES: &[&str] = &[
-    r#"data: {"type":"response.created","response":{"id":"or","object":"response","created_at":1767323046,"model":"m","output":[]}}"#,
-    r#"data: {"type":"response.output_item.added","output_index":0,"item":{"id":"or_m1","type":"message","role":"assistant","content":[]}}"#,
-    r#"data: {"type":"response.output_text.delta","item_id":"or_m1","output_index":0,"content_index":0,"delta":"A "}"#,
-    r#"data: {"type":"response.output_text.delta","item_id":"or_m1","output_index":0,"content_index":0,"delta":"MARIGOLD é😀"}"#,
-    r#"data: {"type":"response.output_item.done","output_index":0,"item":{"id":"or_m1","type":"message","role":"assistant","content":[{"type":"output_text","text":"A MARIGOLD é😀"}]}}"#,
-    r#"data: {"type":"response.output_item.done","output_index":1,"item":{"id":"or_f1","type":"function_call","call_id":"or_c1","name":"bash","arguments":"{\"command\":\"BASIL\"}"}}"#,
-    r#"data: {"type":"response.completed","response":{"id":"or","object":"response","model":"m","output":[],"usage":{"input_tokens":3,"output_tokens":4}}}"#,
+    r#"data: {"type":"response.created","response":{"id":"resp_or","object":"response","created_at":1767323046,"status":"in_progress","model":"m","output":[]},"sequence_number":0}"#,
+    r#"data: {"type":"response.output_item.added","item":{"id":"or_m","type":"message","status":"in_progress","content":[],"role":"assistant"},"output_index":0,"sequence_number":1}"#,
+    r#"data: {"type":"response.output_text.delta","content_index":0,"delta":"A ","item_id":"or_m","output_index":0,"sequence_number":2}"#,
+    r#"data: {"type":"response.output_text.delta","content_index":0,"delta":"MARIGOLD é😀","item_id":"or_m","output_index":0,"sequence_number":3}"#,
+    r#"data: {"type":"response.output_text.done","content_index":0,"text":"A MARIGOLD é😀","item_id":"or_m","output_index":0,"sequence_number":4}"#,
+    r#"data: {"type":"response.output_item.done","item":{"id":"or_m","type":"message","status":"completed","content":[{"type":"output_text","text":"A MARIGOLD é😀","annotations":[]}],"role":"assistant"},"output_index":0,"sequence_number":5}"#,
+    r#"data: {"type":"response.output_item.added","item":{"id":"or_f","type":"function_call","status":"in_progress","arguments":"","call_id":"or_c1","name":"bash"},"output_index":1,"sequence_number":6}"#,
+    r#"data: {"type":"response.function_call_arguments.delta","delta":"{\"command\":\"BASIL\"}","item_id":"or_f","output_index":1,"sequence_number":7}"#,
+    r#"data: {"type":"response.output_item.done","item":{"id":"or_f","type":"function_call","status":"completed","arguments":"{\"command\":\"BASIL\"}","call_id":"or_c1","name":"bash"},"output_index":1,"sequence_number":8}"#,
+    r#"data: {"type":"response.completed","response":{"id":"resp_or","object":"response","created_at":1767323046,"status":"completed","model":"m","output":[],"usage":{"input_tokens":3,"output_tokens":4}},"sequence_number":9}"#,
 ];
 
 const ACP: &[&str] = &[

@@ -1,13 +1,15 @@
 //! Every bad input has an answer in every format: nothing panics, every line has a fate, the rest is still shown.
+#![allow(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
-use parlor_dialect::Format;
+use parlor_dialect::{Agent, Format};
 use parlor_model::block::Block;
 use parlor_model::event::Fate;
 use parlor_model::time::Time;
 use parlor_tests::sessions::{file, join, lines, output, reply};
 use parlor_tests::{Step, Whole};
 
-const STEP_BYTES: usize = 20 << 20;
+/// Twenty megabytes: more than any picture that an agent has put into one line.
+const LONG: usize = 20 << 20;
 
 /// True when the words stand in some entry.
 fn shows(whole: &Whole, words: &str) -> bool {
@@ -21,7 +23,9 @@ fn accounted(whole: &Whole, lines: usize, context: &str) {
         let kept = whole.transcript.entry(&format!("unknown/{seq}"));
         match &step.reading.fate {
             Fate::Unknown(_) | Fate::Damaged(_) => {
-                let Some(Block::Unknown(unknown)) = kept.map(|entry| &entry.block) else { panic!("{context}: line {seq} is lost") };
+                let Some(Block::Unknown(unknown)) = kept.map(|entry| &entry.block) else {
+                    panic!("{context}: line {seq} is lost")
+                };
                 assert_eq!(unknown.raw.bytes(), &step.bytes, "{context}");
             }
             Fate::Shown | Fate::Hidden(_) | Fate::Blank => assert!(kept.is_none(), "{context}"),
@@ -55,9 +59,14 @@ fn sound_sessions_are_shown_and_recognised() {
         assert!(shows(&whole, &reply(format)) && shows(&whole, &output(format)), "{}", format.name());
         for step in &whole.steps {
             assert!(matches!(step.reading.fate, Fate::Shown | Fate::Hidden(_)), "{} {step:?}", format.name());
-            assert!(step.reading.fate != Fate::Shown || !step.touched.is_empty(), "{} {step:?}", format.name());
+            assert!(
+                step.reading.fate != Fate::Shown || !step.touched.is_empty(),
+                "{} {step:?}",
+                format.name()
+            );
         }
-        let sound: Vec<_> = lines(format).iter().map(|line| parlor_model::line::Line::new(line.clone().into())).collect();
+        let sound: Vec<_> =
+            lines(format).iter().map(|line| parlor_model::line::Line::new(line.clone().into())).collect();
         assert_eq!(Format::detect(&sound), Some(format));
         // Without a format each line is read by whoever claims it.
         let unnamed = Whole::read(None, &file(format));
@@ -119,11 +128,30 @@ fn strange_lines_are_kept_and_the_rest_is_shown() {
             among(format, blank.as_bytes(), |step, _| assert_eq!(step.reading.fate, Fate::Blank));
         }
         for strange in [
-            "npm WARN deprecated", "null", "true", "7", "\"words\"", "[]", "[1,[2]]", "{}", "{\"\":0}", "\0{}", "}{", "{\"a\":1}}", "nul", "{\"a\" 1}",
-            "\u{1}\u{2}", "{\"zorp\":true}", "[{\"type\":\"user\"}]",
+            "npm WARN deprecated",
+            "null",
+            "true",
+            "7",
+            "\"words\"",
+            "[]",
+            "[1,[2]]",
+            "{}",
+            "{\"\":0}",
+            "\0{}",
+            "}{",
+            "{\"a\":1}}",
+            "nul",
+            "{\"a\" 1}",
+            "\u{1}\u{2}",
+            "{\"zorp\":true}",
+            "[{\"type\":\"user\"}]",
         ] {
             among(format, strange.as_bytes(), |step, _| {
-                assert!(matches!(step.reading.fate, Fate::Unknown(_) | Fate::Damaged(_)), "{} {strange:?} {step:?}", format.name());
+                assert!(
+                    matches!(step.reading.fate, Fate::Unknown(_) | Fate::Damaged(_)),
+                    "{} {strange:?} {step:?}",
+                    format.name()
+                );
             });
         }
     }
@@ -152,7 +180,9 @@ fn byte_order_marks_and_line_ends_change_nothing() {
         let plain = Whole::read(Some(format), &file(format));
         let marked = [b"\xef\xbb\xbf".to_vec(), file(format)].concat();
         let text = String::from_utf8(file(format)).unwrap();
-        for other in [marked, text.replace('\n', "\r\n").into_bytes(), text.trim_end().to_owned().into_bytes()] {
+        for other in
+            [marked, text.replace('\n', "\r\n").into_bytes(), text.trim_end().to_owned().into_bytes()]
+        {
             let whole = Whole::read(Some(format), &other);
             assert_eq!(whole.steps, plain.steps, "{}", format.name());
             assert_eq!(whole.entries(), plain.entries(), "{}", format.name());
@@ -173,13 +203,15 @@ fn an_empty_file_is_an_empty_session() {
 
 /// Reads a session whose reply is `size` bytes long.
 fn long_reply(format: Format, size: usize) {
-    let long = format!("{} {}", "lorem \\n\\\"ipsum\\\" ".repeat(size / 18), reply(format));
+    let thousand = "lorem ipsum dolor sit amet ".repeat(37).replacen("dolor", "\\n\\\"", 1);
+    let long = format!("{}{}", thousand.repeat(size / 1000), reply(format));
     let bytes = String::from_utf8(file(format)).unwrap().replace(&reply(format), &long).into_bytes();
     let whole = Whole::read(Some(format), &bytes);
     assert_eq!(whole.steps.len(), lines(format).len());
     assert!(whole.steps.iter().all(|step| matches!(step.reading.fate, Fate::Shown | Fate::Hidden(_))));
+    let end = format!("{} é😀", reply(format));
     let found = whole.entries().iter().any(|entry| match &entry.block {
-        Block::Reply(answer) => answer.text.as_str().len() > size / 2 && answer.text.as_str().contains(&reply(format)),
+        Block::Reply(answer) => answer.text.raw_len() > size / 2 && answer.text.as_str().ends_with(&end),
         _ => false,
     });
     assert!(found, "{}", format.name());
@@ -188,7 +220,7 @@ fn long_reply(format: Format, size: usize) {
 #[test]
 fn a_line_of_twenty_megabytes_is_read() {
     for format in Format::ALL {
-        long_reply(format, STEP_BYTES);
+        long_reply(format, LONG);
     }
 }
 
@@ -196,7 +228,7 @@ fn a_line_of_twenty_megabytes_is_read() {
 #[ignore = "needs some gigabytes of memory and a minute"]
 fn a_line_of_two_hundred_megabytes_is_read() {
     for format in Format::ALL {
-        long_reply(format, 10 * STEP_BYTES);
+        long_reply(format, 10 * LONG);
     }
 }
 
@@ -207,7 +239,11 @@ fn deep_nesting_neither_overflows_nor_hides_the_rest() {
         format!("{}{}", "[".repeat(deep), "]".repeat(deep)),
         "[".repeat(deep),
         format!("{}0{}", "{\"content\":".repeat(deep), "}".repeat(deep)),
-        format!("{}{}", "[{\"type\":\"tool_result\",\"tool_use_id\":\"x\",\"content\":".repeat(deep), "}]".repeat(deep)),
+        format!(
+            "{}{}",
+            "[{\"type\":\"tool_result\",\"tool_use_id\":\"x\",\"content\":".repeat(deep),
+            "}]".repeat(deep)
+        ),
         format!("{}{}", "{\"type\":\"assistant\",\"message\":".repeat(deep), "}".repeat(deep)),
         format!("{}{}", "{\"messages\":[".repeat(deep), "]}".repeat(deep)),
     ];
@@ -234,8 +270,26 @@ fn deep_nesting_neither_overflows_nor_hides_the_rest() {
 
 /// The keys that hold something in some format.
 const KEYS: [&str; 20] = [
-    "content", "message", "messages", "input", "data", "payload", "item", "params", "arguments", "output", "text", "result", "delta", "event",
-    "update", "choices", "metadata", "usage", "tool_calls", "args",
+    "content",
+    "message",
+    "messages",
+    "input",
+    "data",
+    "payload",
+    "item",
+    "params",
+    "arguments",
+    "output",
+    "text",
+    "result",
+    "delta",
+    "event",
+    "update",
+    "choices",
+    "metadata",
+    "usage",
+    "tool_calls",
+    "args",
 ];
 
 #[test]
@@ -258,7 +312,9 @@ fn results_before_their_calls_are_shown() {
         backwards.reverse();
         let whole = Whole::read(Some(format), &join(&backwards));
         accounted(&whole, backwards.len(), format.name());
-        assert!(shows(&whole, &output(format)), "{}", format.name());
+        // A bare model runs no tools: it has only the pieces of a call's input, which mean nothing backwards.
+        let runs_tools = format.agent() != Agent::Model;
+        assert!(!runs_tools || shows(&whole, &output(format)), "{}", format.name());
         // And without their calls.
         for skipped in 0..backwards.len() {
             let mut rest = lines(format);
@@ -291,7 +347,10 @@ fn quoted_numbers(line: &str) -> String {
 
 #[test]
 fn numbers_may_be_strings() {
-    assert_eq!(quoted_numbers(r#"{"a":-1.5e3,"b":"2","c":[3,4]}"#), r#"{"a":"-1.5e3","b":"2","c":["3","4"]}"#);
+    assert_eq!(
+        quoted_numbers(r#"{"a":-1.5e3,"b":"2","c":[3,4]}"#),
+        r#"{"a":"-1.5e3","b":"2","c":["3","4"]}"#
+    );
     for format in Format::ALL {
         let changed: Vec<_> = lines(format).iter().map(|line| quoted_numbers(line)).collect();
         let whole = Whole::read(Some(format), &join(&changed));
@@ -306,7 +365,8 @@ fn wrong_types_in_any_field_panic_nobody() {
         let sound = lines(format);
         for (index, line) in sound.iter().enumerate() {
             for (at, _) in line.match_indices("\":") {
-                for wrong in ["null", "7", "true", "\"\"", "[]", "{}", "[null]", "[[\"x\"]]", "-1e999", "\"é"] {
+                for wrong in ["null", "7", "true", "\"\"", "[]", "{}", "[null]", "[[\"x\"]]", "-1e999", "\"é"]
+                {
                     let mut changed = sound.clone();
                     // The value comes first and wrong; the sound one follows under a key nobody knows.
                     changed[index] = format!("{}{wrong},\"zorp\":{}", &line[..at + 2], &line[at + 2..]);
@@ -321,25 +381,30 @@ fn wrong_types_in_any_field_panic_nobody() {
 #[test]
 fn every_form_of_timestamp_is_the_same_instant() {
     let forms = [
-        "\"2026-01-02T03:04:05.006Z\"", "\"2026-01-02T03:04:05.006000+00:00\"", "\"2026-01-02T05:04:05.006+02:00\"", "\"2026-01-02 03:04:05.006Z\"",
-        "1767323045.006", "1767323045006", "1767323045006000", "\"1767323045.006\"", "\"1767323045006\"",
+        "\"2026-01-02T03:04:05.006Z\"",
+        "\"2026-01-02T03:04:05.006000+00:00\"",
+        "\"2026-01-02T05:04:05.006+02:00\"",
+        "\"2026-01-02 03:04:05.006Z\"",
+        "1767323045.006",
+        "1767323045006",
+        "1767323045006000",
+        "\"1767323045.006\"",
+        "\"1767323045006\"",
     ];
     for format in Format::ALL {
         for line in lines(format) {
             let sound = Whole::read(Some(format), &join(&[&line]));
-            let Some((head, tail)) = line.split_once("\"timestamp\":") else { continue };
-            if sound.steps[0].reading.at.is_none() || head.contains("\"message\":{") || head.contains("\"payload\":{") {
+            if sound.steps[0].reading.at.is_none() || !line.contains("\"timestamp\":") {
                 continue;
             }
-            let rest = &tail[tail.find([',', '}']).unwrap()..];
             for form in forms {
-                let changed = format!("{head}\"timestamp\":{form}{rest}");
+                let changed = stamped(&line, form);
                 let whole = Whole::read(Some(format), &join(&[&changed]));
                 assert_eq!(whole.steps[0].reading.at, Some(Time(1_767_323_045_006_000)), "{changed}");
                 assert_eq!(whole.steps[0].reading.fate, sound.steps[0].reading.fate, "{changed}");
             }
             for bad in ["null", "{}", "\"soon\"", "-1", "1e300", "[1]"] {
-                let changed = format!("{head}\"timestamp\":{bad}{rest}");
+                let changed = stamped(&line, bad);
                 let whole = Whole::read(Some(format), &join(&[&changed]));
                 assert_eq!(whole.steps[0].reading.fate, sound.steps[0].reading.fate, "{changed}");
             }
@@ -347,8 +412,20 @@ fn every_form_of_timestamp_is_the_same_instant() {
     }
 }
 
+/// The line with another value for each of its timestamps.
+fn stamped(line: &str, value: &str) -> String {
+    let mut parts = line.split("\"timestamp\":");
+    let mut changed = parts.next().unwrap().to_owned();
+    for part in parts {
+        let rest = &part[part.find([',', '}']).unwrap()..];
+        changed.push_str(&format!("\"timestamp\":{value}{rest}"));
+    }
+    changed
+}
+
 #[test]
 fn two_agents_in_one_file_are_both_shown() {
+    let mut lost = Vec::new();
     for first in Format::ALL {
         for second in Format::ALL {
             let (one, two) = (lines(first), lines(second));
@@ -361,8 +438,11 @@ fn two_agents_in_one_file_are_both_shown() {
                 let whole = Whole::read(format, &join(&mixed));
                 let context = format!("{} and {} as {format:?}", first.name(), second.name());
                 accounted(&whole, mixed.len(), &context);
-                assert!(shows(&whole, &reply(first)) && shows(&whole, &reply(second)), "{context}");
+                if !shows(&whole, &reply(first)) || !shows(&whole, &reply(second)) {
+                    lost.push(context);
+                }
             }
         }
     }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
 }

@@ -32,7 +32,9 @@ fn user(block: Value) -> String {
 }
 
 fn start(id: &str) -> String {
-    event(json!({"type": "message_start", "message": {"id": id, "role": "assistant", "content": [], "model": "claude-x"}}))
+    event(
+        json!({"type": "message_start", "message": {"id": id, "role": "assistant", "content": [], "model": "claude-x"}}),
+    )
 }
 
 /// "What did we do in the last 2 commits?", as the CLI streams it.
@@ -109,7 +111,8 @@ fn a_final_result_is_told_only_when_it_says_something_else() {
     let last = lines.pop().unwrap().replace("Two fixes.", "Another ending.");
     lines.push(last);
     let talk = Talk::of(ClaudeStream, &lines);
-    let results: Vec<Value> = messages(&talk).into_iter().filter(|message| message["type"] == "system").collect();
+    let results: Vec<Value> =
+        messages(&talk).into_iter().filter(|message| message["type"] == "system").collect();
     assert_eq!(results, [json!({"type": "system", "subtype": "result", "content": "Another ending."})]);
     assert!(talk.html().contains("Another ending."));
 }
@@ -118,7 +121,10 @@ fn a_final_result_is_told_only_when_it_says_something_else() {
 fn usage_has_tokens_and_cost_and_comes_before_the_one_idle() {
     let told = messages(&Talk::of(ClaudeStream, &commits()));
     let usage = told.iter().find(|message| message["type"] == "usage").unwrap();
-    assert_eq!((&usage["inputTokens"], &usage["outputTokens"], &usage["totalCost"]), (&json!(14), &json!(571), &json!(0.25)));
+    assert_eq!(
+        (&usage["inputTokens"], &usage["outputTokens"], &usage["totalCost"]),
+        (&json!(14), &json!(571), &json!(0.25))
+    );
     let idle = |message: &&Value| message["state"] == "idle";
     assert_eq!(told.iter().filter(idle).count(), 1);
     assert_eq!(told.last().unwrap()["state"], "idle");
@@ -141,7 +147,9 @@ fn every_agent_ends_idle_and_sends_no_deltas() {
 
 #[test]
 fn the_sdk_s_four_messages_and_four_blocks_are_read_without_types() {
-    let wrapped = |kind: &str, data: Value| json!({"_type": kind, "session_id": "s", "timestamp": 1_761_073_198.5, "data": data}).to_string();
+    let wrapped = |kind: &str, data: Value| {
+        json!({"_type": kind, "session_id": "s", "timestamp": 1_761_073_198.5, "data": data}).to_string()
+    };
     let talk = Talk::of(
         Legion,
         &[
@@ -155,7 +163,10 @@ fn the_sdk_s_four_messages_and_four_blocks_are_read_without_types() {
                     {"id": "toolu_1", "name": "Read", "input": {"file_path": "/w/a"}},
                 ]}),
             ),
-            wrapped("UserMessage", json!({"content": [{"tool_use_id": "toolu_1", "content": "words", "is_error": null}]})),
+            wrapped(
+                "UserMessage",
+                json!({"content": [{"tool_use_id": "toolu_1", "content": "words", "is_error": null}]}),
+            ),
             wrapped("ResultMessage", json!({"subtype": "success", "is_error": false, "result": "Looking."})),
         ],
     );
@@ -183,7 +194,10 @@ fn states_are_stream_messages_that_are_read_back_too() {
     let mut talk = Talk::begin(BridgeFormat);
     for (message, phase) in [
         (json!({"type": "state", "state": "executing"}), Phase::Preparing),
-        (json!({"type": "tool_use", "id": "t", "name": "Grep", "input": {"pattern": "x"}}), Phase::Executing { tool: "Grep".into() }),
+        (
+            json!({"type": "tool_use", "id": "t", "name": "Grep", "input": {"pattern": "x"}}),
+            Phase::Executing { tool: "Grep".into() },
+        ),
         (json!({"type": "tool_result", "id": "t", "output": "a:1", "isError": false}), Phase::Thinking),
         (json!({"type": "state", "state": "idle"}), Phase::Idle),
     ] {
@@ -195,11 +209,21 @@ fn states_are_stream_messages_that_are_read_back_too() {
 
 #[test]
 fn results_of_parallel_calls_find_their_own_card() {
-    let call = |id: &str, name: &str| assistant(id, json!({"type": "tool_use", "id": id, "name": name, "input": {"x": id}}));
-    let result = |id: &str| user(json!({"type": "tool_result", "tool_use_id": id, "content": format!("answer to {id}")}));
-    let talk = Talk::of(ClaudeStream, &[call("a", "Foo"), call("b", "Bar"), call("c", "Baz"), result("c"), result("a"), result("b")]);
+    let call = |id: &str, name: &str| {
+        assistant(id, json!({"type": "tool_use", "id": id, "name": name, "input": {"x": id}}))
+    };
+    let result = |id: &str| {
+        user(json!({"type": "tool_result", "tool_use_id": id, "content": format!("answer to {id}")}))
+    };
+    let talk = Talk::of(
+        ClaudeStream,
+        &[call("a", "Foo"), call("b", "Bar"), call("c", "Baz"), result("c"), result("a"), result("b")],
+    );
     for (id, name) in [("a", "Foo"), ("b", "Bar"), ("c", "Baz")] {
-        let message = messages(&talk).into_iter().find(|message| message["type"] == "tool_result" && message["id"] == id).unwrap();
+        let message = messages(&talk)
+            .into_iter()
+            .find(|message| message["type"] == "tool_result" && message["id"] == id)
+            .unwrap();
         assert_eq!((&message["tool"], &message["output"]), (&json!(name), &json!(format!("answer to {id}"))));
         let card = talk.pieces().into_iter().find(|piece| piece.contains(&format!("id=\"e-{id}\""))).unwrap();
         assert!(card.contains(&format!("answer to {id}")));

@@ -35,7 +35,10 @@ fn result(id: &str, text: &str, is_error: bool) -> Value {
 
 #[test]
 fn the_envelope_gives_the_session_its_facts_and_the_elements_their_names_and_times() {
-    let talk = of(&[("user", json!([{"type": "text", "text": "hi"}])), ("assistant", json!([{"type": "text", "text": "yo"}]))]);
+    let talk = of(&[
+        ("user", json!([{"type": "text", "text": "hi"}])),
+        ("assistant", json!([{"type": "text", "text": "yo"}])),
+    ]);
     let session = talk.session();
     assert_eq!(session.id.as_deref(), Some(SESSION));
     assert_eq!(session.branch.as_ref().map(ToString::to_string).as_deref(), Some("feature/rose"));
@@ -57,8 +60,16 @@ fn the_type_and_the_role_of_a_block_decide_its_element() {
         ("assistant", json!({"type": "text", "text": "words"}), "assistantText"),
         ("user", json!({"type": "text", "text": "words"}), "userInput"),
         ("assistant", json!({"type": "thinking", "thinking": "words", "signature": "c2ln"}), "thinking"),
-        ("assistant", json!({"type": "tool_use", "id": "toolu_01A", "name": "Bash", "input": {"command": "ls"}}), "toolCall"),
-        ("user", json!({"type": "tool_result", "tool_use_id": "toolu_01A", "content": "x", "is_error": false}), "toolResult"),
+        (
+            "assistant",
+            json!({"type": "tool_use", "id": "toolu_01A", "name": "Bash", "input": {"command": "ls"}}),
+            "toolCall",
+        ),
+        (
+            "user",
+            json!({"type": "tool_result", "tool_use_id": "toolu_01A", "content": "x", "is_error": false}),
+            "toolResult",
+        ),
         (
             "assistant",
             json!({"type": "tool_use", "id": "toolu_01B", "name": "Edit",
@@ -95,7 +106,9 @@ fn thinking_is_read_from_its_own_field_folds_under_a_brain_and_keeps_its_signatu
     )]);
     assert_eq!(talk.told(Elements)[0]["content"], json!({"text": "the thought"}));
     let html = talk.html();
-    assert!(html.contains("<details class=\"thought\"><summary><i class=\"icon i-brain\"></i>Thought</summary>"));
+    assert!(
+        html.contains("<details class=\"thought\"><summary><i class=\"icon i-brain\"></i>Thought</summary>")
+    );
     assert!(html.contains("the thought") && !html.contains("not this"));
     for profile in [Elements, Profile::Events, Profile::Bridge, Profile::Legion] {
         assert!(!format!("{:?}", talk.told(profile)).contains("c2lnbmF0dXJl"), "{}", profile.name());
@@ -126,14 +139,23 @@ fn calls_read_as_their_table_says_from_the_raw_message() {
 fn a_result_folds_shows_the_end_of_its_output_and_says_whether_it_failed() {
     let lines: String = (1..=30).map(|line| format!("line {line}\n")).collect();
     let html = |is_error| {
-        of(&[("assistant", call("toolu_1", "Bash", json!({"command": "x"}))), ("user", result("toolu_1", &lines, is_error))])
-            .html()
+        of(&[
+            ("assistant", call("toolu_1", "Bash", json!({"command": "x"}))),
+            ("user", result("toolu_1", &lines, is_error)),
+        ])
+        .html()
     };
     let (good, bad) = (html(false), html(true));
     assert!(good.contains("<details class=\"card success\"><summary"), "closed, to be opened: {good}");
-    assert!(good.contains("<span class=\"peek\"><span>line 30</span><small>+29 lines</small></span>"), "{good}");
+    assert!(
+        good.contains("<span class=\"peek\"><span>line 30</span><small>+29 lines</small></span>"),
+        "{good}"
+    );
     assert!(good.contains("<section class=\"result\">") && good.contains("line 17"));
-    assert!(bad.contains("<details class=\"card error\"><summary") && bad.contains("aria-label=\"Failed\""), "{bad}");
+    assert!(
+        bad.contains("<details class=\"card error\"><summary") && bad.contains("aria-label=\"Failed\""),
+        "{bad}"
+    );
     assert!(!good.contains("card error"));
     let talk = of(&[("user", result("toolu_1", "x", true))]);
     assert_eq!(talk.told(Elements)[0]["content"]["isError"], true);
@@ -149,8 +171,10 @@ fn a_tool_run_is_five_elements_with_their_roles() {
         ("assistant", json!([{"type": "text", "text": "All pass."}])),
     ]);
     let elements = talk.told(Elements);
-    let told: Vec<(&str, &str)> =
-        elements.iter().map(|element| (element["type"].as_str().unwrap(), element["role"].as_str().unwrap())).collect();
+    let told: Vec<(&str, &str)> = elements
+        .iter()
+        .map(|element| (element["type"].as_str().unwrap(), element["role"].as_str().unwrap()))
+        .collect();
     assert_eq!(
         told,
         [
@@ -166,7 +190,9 @@ fn a_tool_run_is_five_elements_with_their_roles() {
 
 #[test]
 fn events_without_a_role_are_elements_too() {
-    let event = |name: &str, params: Value| json!({"jsonrpc": "2.0", "method": format!("event/{name}"), "params": params}).to_string();
+    let event = |name: &str, params: Value| {
+        json!({"jsonrpc": "2.0", "method": format!("event/{name}"), "params": params}).to_string()
+    };
     let compaction = json!({"id": 3, "session_id": SESSION, "type": "user", "uuid": "c", "is_context_compaction": true,
         "message": {"role": "user", "content": [{"type": "text", "text": "So far: roses."}]}});
     let talk = Talk::of(
@@ -181,18 +207,23 @@ fn events_without_a_role_are_elements_too() {
     assert!(talk.told(Elements).iter().all(|element| element.get("role").is_none()));
     assert_eq!(talk.told(Elements)[1]["content"]["summary"], "So far: roses.");
     let html = talk.html();
-    assert!(html.contains("Working tree") && html.contains("Context compacted") && html.contains("⚠ Interrupted"));
+    assert!(
+        html.contains("Working tree") && html.contains("Context compacted") && html.contains("⚠ Interrupted")
+    );
     assert!(!html.contains("entry user"), "a compaction is nobody's prompt");
 }
 
 #[test]
 fn an_edit_is_a_diff_with_its_header_its_counts_and_numbered_lines() {
-    let input = json!({"file_path": "/long/way/to/file.go", "old_string": "a\nb\nc", "new_string": "a\nB\nB2\nc"});
+    let input =
+        json!({"file_path": "/long/way/to/file.go", "old_string": "a\nb\nc", "new_string": "a\nB\nB2\nc"});
     let talk = of(&[("assistant", call("toolu_1", "Edit", input))]);
     let content = &talk.told(Elements)[0]["content"];
     assert_eq!(content["header"], "● Update(.../file.go)");
     assert_eq!(content["summary"], "Added 2 lines, removed 1 line");
-    let line = |line: &Value| format!("{} {} {}", line["number"], line["sign"].as_str().unwrap(), line["text"].as_str().unwrap());
+    let line = |line: &Value| {
+        format!("{} {} {}", line["number"], line["sign"].as_str().unwrap(), line["text"].as_str().unwrap())
+    };
     let lines: Vec<String> = content["lines"].as_array().unwrap().iter().map(line).collect();
     assert_eq!(lines, ["1   a", "2 - b", "2 + B", "3 + B2", "4   c"]);
     assert_eq!(content["numbers"], "snippet", "nobody knows the file's own numbers yet");
@@ -200,9 +231,14 @@ fn an_edit_is_a_diff_with_its_header_its_counts_and_numbered_lines() {
 
 #[test]
 fn caveats_are_not_shown_and_what_only_quotes_one_is() {
-    let caveat = "Caveat: The messages below were generated by the user while running local commands. DO NOT respond.";
+    let caveat =
+        "Caveat: The messages below were generated by the user while running local commands. DO NOT respond.";
     let quote = format!("What does \"{caveat}\" mean?");
-    let talk = of(&[("user", json!(caveat)), ("user", json!([{"type": "text", "text": caveat}])), ("user", json!(quote))]);
+    let talk = of(&[
+        ("user", json!(caveat)),
+        ("user", json!([{"type": "text", "text": caveat}])),
+        ("user", json!(quote)),
+    ]);
     assert_eq!(talk.types(Elements), ["userInput"]);
     assert_eq!(talk.html().matches("<article").count(), 1);
     assert_eq!(talk.text().matches("[User]").count(), 1);

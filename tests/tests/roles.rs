@@ -23,7 +23,8 @@ fn shown(lines: &[&str]) -> Vec<(String, String)> {
     let messages = text.split("\n\n").filter(|message| !message.trim().is_empty());
     let split = |message: &str| {
         let mut lines = message.trim_start().lines();
-        let label = lines.next().and_then(|line| line.strip_prefix('[')?.strip_suffix(']').map(str::to_owned));
+        let label =
+            lines.next().and_then(|line| line.strip_prefix('[')?.strip_suffix(']').map(str::to_owned));
         (label.unwrap_or_default(), lines.next().unwrap_or_default().to_owned())
     };
     messages.map(split).collect()
@@ -37,7 +38,10 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 fn every_shape_of_message_is_read_and_shown_under_its_role() {
     for (record, expected) in [
         (PROMPT, &[("User", "Say hello")][..]),
-        (r#"{"type":"user","message":{"content":[{"type":"text","text":"as array"}]}}"#, &[("User", "as array")]),
+        (
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"as array"}]}}"#,
+            &[("User", "as array")],
+        ),
         (
             r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"in an array"}]}]}}"#,
             &[("Tool Result", "in an array")],
@@ -95,14 +99,21 @@ fn live_and_history_give_the_same_roles() {
 fn internal_records_are_kept_from_the_client_and_are_nobody_s_message() {
     let summary = r#"{"type":"summary","summary":"Session Title"}"#;
     let warm_up = r#"{"type":"user","isSidechain":true,"message":{"role":"user","content":"Warmup"}}"#;
-    let answer = r#"{"type":"assistant","isSidechain":true,"message":{"content":[{"type":"text","text":"Ready"}]}}"#;
+    let answer =
+        r#"{"type":"assistant","isSidechain":true,"message":{"content":[{"type":"text","text":"Ready"}]}}"#;
     let talk = Talk::of(ClaudeSession, &[summary, PROMPT, NOTICE, warm_up, answer, REPLY]);
     let records: Vec<&Value> = talk.told(Profile::Raw).iter().map(|message| &message["record"]).collect();
-    assert_eq!(records, [&serde_json::from_str::<Value>(PROMPT).unwrap(), &serde_json::from_str(REPLY).unwrap()]);
+    assert_eq!(
+        records,
+        [&serde_json::from_str::<Value>(PROMPT).unwrap(), &serde_json::from_str(REPLY).unwrap()]
+    );
     let fates = talk.whole.fates();
     assert_eq!(*fates[0], Fate::Hidden(Rule::Summary));
     assert_eq!((fates[3], fates[4]), (&Fate::Hidden(Rule::Sidechain), &Fate::Hidden(Rule::Sidechain)));
-    assert_eq!(talk.session().title.as_ref().map(|title| title.to_string()).as_deref(), Some("Session Title"));
+    assert_eq!(
+        talk.session().title.as_ref().map(|title| title.to_string()).as_deref(),
+        Some("Session Title")
+    );
     for words in ["Session Title", "Warmup", "Ready"] {
         assert!(!talk.html().contains(words) && !talk.text().contains(words), "{words}");
     }
@@ -117,7 +128,10 @@ fn the_client_gets_the_record_as_written_and_nothing_besides_its_place() {
         let keys: Vec<&str> = message.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys, ["seq", "record"], "no role, label, icon or colour is added");
         assert_eq!(message["record"].to_string(), record, "not a byte is rewritten");
-        assert_eq!(Role::of_record(message["record"].to_string().as_bytes()), Role::of_record(record.as_bytes()));
+        assert_eq!(
+            Role::of_record(message["record"].to_string().as_bytes()),
+            Role::of_record(record.as_bytes())
+        );
     }
 }
 
@@ -142,7 +156,8 @@ fn unknown_structures_keep_their_message_s_role_are_counted_and_never_disappear(
         assert_eq!(Role::of_record(record.as_bytes()).unwrap().name(), role, "{record}");
     }
     assert_eq!(Role::of_record(typeless.as_bytes()), None);
-    let talk = Talk::of(ClaudeSession, &[novel, object, mixed, typeless, r#"{"type":"brand-new","x":"lilac"}"#]);
+    let talk =
+        Talk::of(ClaudeSession, &[novel, object, mixed, typeless, r#"{"type":"brand-new","x":"lilac"}"#]);
     for words in ["petunia", "after", "tulip", "dahlia", "rose", "violet", "lilac"] {
         assert!(talk.html().contains(words) && talk.text().contains(words), "{words}");
     }
@@ -194,8 +209,20 @@ fn every_role_has_its_icon_its_colour_and_a_ground_of_ten_percent() {
     let ground = "background: color-mix(in srgb, var(--{}) var(--tint)";
     // The hue of each property is the colour that the role names.
     for (role, property, icon, hues, rule) in [
-        ("user", "user", "i-user", 200.0..250.0, ".entry.user, .entry.other:not(.notice) { background: color-mix(in srgb, var(--role) var(--tint)"),
-        ("assistant", "assistant", "i-assistant", 90.0..160.0, "color: var(--role); background: color-mix(in srgb, var(--role) var(--tint)"),
+        (
+            "user",
+            "user",
+            "i-user",
+            200.0..250.0,
+            ".entry.user, .entry.other:not(.notice) { background: color-mix(in srgb, var(--role) var(--tint)",
+        ),
+        (
+            "assistant",
+            "assistant",
+            "i-assistant",
+            90.0..160.0,
+            "color: var(--role); background: color-mix(in srgb, var(--role) var(--tint)",
+        ),
         ("tool_call", "call", "i-tool-call", 15.0..45.0, &ground.replace("{}", "call")),
         ("tool_result", "result", "i-tool-result", 250.0..290.0, &ground.replace("{}", "result")),
     ] {
@@ -205,15 +232,24 @@ fn every_role_has_its_icon_its_colour_and_a_ground_of_ten_percent() {
         assert!(STYLE.contains(rule), "{role} has no ground");
     }
     let (_, strength) = colour("other");
-    assert!(strength < 0.2 && STYLE.contains(".icon.i-other") && STYLE.contains(".entry { --role: var(--other);"));
+    assert!(
+        strength < 0.2 && STYLE.contains(".icon.i-other") && STYLE.contains(".entry { --role: var(--other);")
+    );
     for class in ["user", "assistant"] {
         assert!(STYLE.contains(&format!(".entry.{class} {{ --role: var(--{class}); }}")));
     }
     let html = Talk::of(ClaudeSession, &[PROMPT, CALL, RESULT, REPLY, r#"{"type":"brand-new"}"#]).html();
     for markup in [
-        "<article class=\"entry user opens\"", "icon i-user", "<article class=\"entry assistant", "icon i-assistant",
-        "<span class=\"name\" title=\"Tool Call", "icon i-run", "<section class=\"result\">", "icon i-tool-result",
-        "<article class=\"entry other\"", "icon i-other",
+        "<article class=\"entry user opens\"",
+        "icon i-user",
+        "<article class=\"entry assistant",
+        "icon i-assistant",
+        "<span class=\"name\" title=\"Tool Call",
+        "icon i-run",
+        "<section class=\"result\">",
+        "icon i-tool-result",
+        "<article class=\"entry other\"",
+        "icon i-other",
     ] {
         assert!(html.contains(markup), "{markup}");
     }

@@ -1,7 +1,8 @@
-//! The account of a file: each of its lines has exactly one fate, and the sum is checked against the lines there are.
+//! The account of a file: each of its lines has exactly one fate, and the sum is checked against the lines
+//! there are.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use parlor_dialect::{Decoder, Format};
 use parlor_model::event::Fate;
@@ -16,8 +17,8 @@ const KEPT_DAMAGE: usize = 1000;
 /// What became of the lines of one file.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Account {
-    /// The file.
-    pub(crate) path: PathBuf,
+    /// The file; a name that is not Unicode only nearly.
+    pub(crate) path: String,
     /// Why it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
@@ -78,11 +79,10 @@ pub(crate) struct Total {
 impl Account {
     /// Reads a file and accounts for it.
     pub(crate) fn of_file(path: &Path) -> Account {
+        let name = path.to_string_lossy().into_owned();
         match Source::file(path) {
-            Ok(source) => Account { path: path.to_owned(), ..Account::of(&source) },
-            Err(error) => {
-                Account { path: path.to_owned(), error: Some(format!("{error:#}")), ..Account::default() }
-            }
+            Ok(source) => Account { path: name, ..Account::of(&source) },
+            Err(error) => Account { path: name, error: Some(format!("{error:#}")), ..Account::default() },
         }
     }
 

@@ -1,5 +1,5 @@
-//! Rows of the list that need not be read again because their files have not changed. It may be thrown away at any
-//! time, and it never fails: without it the list is only slower.
+//! Rows of the list that need not be read again because their files have not changed. It may be thrown away
+//! at any time, and it never fails: without it the list is only slower.
 
 use std::collections::HashMap;
 use std::fs;
@@ -52,14 +52,17 @@ impl Cache {
 
     /// Keeps what was read, and forgets sessions that are no longer there.
     pub(crate) fn store(read: &[(&Found, Option<Row>)]) {
+        // A name that is not Unicode cannot be kept: such a session is read each time.
+        let named = read.iter().filter(|(found, _)| stamps(found).all(|stamp| stamp.path.to_str().is_some()));
         let keep = |(found, row): &(&Found, Option<Row>)| Kept {
             stamps: stamps(found).cloned().collect(),
             row: row.clone(),
         };
-        let stored = Stored { version: VERSION.to_owned(), rows: read.iter().map(keep).collect() };
+        let stored = Stored { version: VERSION.to_owned(), rows: named.map(keep).collect() };
         let Some(path) = path() else { return };
         let Ok(content) = serde_json::to_vec(&stored) else { return };
-        // Written beside and moved into place, so that a reader at the same time sees the old one or the new one.
+        // Written beside and moved into place, so that a reader at the same time sees the old one or the new
+        // one.
         let new = path.with_extension(format!("{}.tmp", std::process::id()));
         let parent = path.parent().map_or(Ok(()), fs::create_dir_all);
         let done = parent.and_then(|()| fs::write(&new, content)).and_then(|()| fs::rename(&new, &path));

@@ -1,5 +1,5 @@
-//! A session file becomes a conversation: its lines, and those of its subagents, through decoder and reducer. It must
-//! not know how it is shown.
+//! A session file becomes a conversation: its lines, and those of its subagents, through decoder and reducer.
+//! It must not know how it is shown.
 
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
@@ -11,10 +11,12 @@ use parlor_model::session::{Counts, Session};
 use parlor_model::usage::Usage;
 use parlor_transcript::Transcript;
 
+use crate::progress;
 use crate::source::{DETECT_LINES, Source};
 use crate::subagent::Subagents;
 
-/// How many lines are read from the end at first, for each entry that is wanted: most lines are no entry of their own.
+/// How many lines are read from the end at first, for each entry that is wanted: most lines are no entry of
+/// their own.
 const LINES_PER_ENTRY: usize = 4;
 
 /// The least that is read from the end.
@@ -37,13 +39,16 @@ impl Conversation {
     pub(crate) fn whole(source: &Source, format: Format) -> Conversation {
         let mut transcript = Transcript::default();
         let subagents = Subagents::of(source.path.as_deref(), format, &source.bytes);
-        fold(&mut transcript, &mut Decoder::new(Some(format)), subagents, source.lines().enumerate());
+        let bar = progress::bar(source.bytes.len() as u64);
+        let lines = source.lines().inspect(|line| bar.inc(line.bytes().len() as u64)).enumerate();
+        fold(&mut transcript, &mut Decoder::new(Some(format)), subagents, lines);
+        bar.finish_and_clear();
         let (session, entries) = transcript.into_parts();
         Conversation { session, entries }
     }
 
-    /// Its last entries, read from the end: the rest of a large file is never touched. What only the whole could tell,
-    /// such as sums, is left out.
+    /// Its last entries, read from the end: the rest of a large file is never touched. What only the whole
+    /// could tell, such as sums, is left out.
     pub(crate) fn last(source: &Source, format: Format, wanted: usize) -> Conversation {
         let mut lines = wanted.saturating_mul(LINES_PER_ENTRY).max(LEAST_LINES);
         let mut tries = 0;
@@ -65,8 +70,8 @@ impl Conversation {
         }
     }
 
-    /// What is said from `start` on, with the facts that stand in the first lines. Lines are numbered from there:
-    /// counting those before would mean to read the whole file.
+    /// What is said from `start` on, with the facts that stand in the first lines. Lines are numbered from
+    /// there: counting those before would mean to read the whole file.
     fn from_offset(source: &Source, format: Format, start: usize) -> Conversation {
         let mut transcript = Transcript::default();
         let mut decoder = Decoder::new(Some(format));
@@ -75,7 +80,12 @@ impl Conversation {
         for line in Splitter::split(&before).take(DETECT_LINES) {
             let at = decoder.read(&line, &mut events).at;
             events.retain(|event| matches!(event, Event::Meta { .. }));
-            transcript.fold(0, &line, &Reading { fate: Fate::Hidden(Rule::Bookkeeping), at }, events.drain(..));
+            transcript.fold(
+                0,
+                &line,
+                &Reading { fate: Fate::Hidden(Rule::Bookkeeping), at },
+                events.drain(..),
+            );
         }
         let rest = source.bytes.slice(start..);
         let subagents = Subagents::of(source.path.as_deref(), format, &rest);
@@ -95,9 +105,9 @@ fn fold(
     let mut events = Vec::new();
     for (seq, line) in lines {
         let reading = decoder.read(&line, &mut events);
-        let started = subagents.started_by(&events);
+        let calls = subagents.calls_in(&events);
         transcript.fold(seq as u64, &line, &reading, events.drain(..));
-        subagents.fold(started, transcript);
+        subagents.fold_under(&calls, transcript);
     }
 }
 

@@ -21,7 +21,8 @@ const PROGRAMS: [&str; 3] = ["claude", "codex", "pi"];
 /// How many damaged lines of a file are printed; the JSON form has more.
 const PRINTED_DAMAGE: usize = 20;
 
-/// Looks at files, or at this machine. Exits with 1 when something needs a look, and with 2 when a file is unreadable.
+/// Looks at files, or at this machine. Exits with 1 when something needs a look, and with 2 when a file is
+/// unreadable.
 pub(crate) fn run(args: &Doctor, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
     let machine = args.paths.is_empty();
     let files = if machine { files_of_machine() } else { files_of(&args.paths)? };
@@ -72,9 +73,10 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<Stamp>> {
 fn write_json(mut output: Output, machine: bool, accounts: &[Account], total: &Total) -> Result<()> {
     let mut report = json!({ "files": accounts, "total": total });
     if machine {
+        let place = |name: &str| on_path(name).map(|path| path.to_string_lossy().into_owned());
         let programs: serde_json::Map<String, serde_json::Value> =
-            PROGRAMS.iter().map(|name| ((*name).to_owned(), json!(on_path(name)))).collect();
-        let folder = |folder: &find::Folder| json!({ "agent": folder.agent.name(), "path": folder.path, "exists": folder.path.is_dir() });
+            PROGRAMS.iter().map(|name| ((*name).to_owned(), json!(place(name)))).collect();
+        let folder = |folder: &find::Folder| json!({ "agent": folder.agent.name(), "path": folder.path.to_string_lossy(), "exists": folder.path.is_dir() });
         report["programs"] = programs.into();
         report["folders"] = find::folders().iter().map(folder).collect();
     }
@@ -131,7 +133,7 @@ fn write_machine(output: &mut Output) -> Result<()> {
 }
 
 fn write_account(output: &mut Output, account: &Account) -> Result<()> {
-    writeln!(output, "{}", plain(&account.path.to_string_lossy()))?;
+    writeln!(output, "{}", plain(&account.path))?;
     if let Some(error) = &account.error {
         writeln!(output, "  cannot be read: {error}\n")?;
         return Ok(());

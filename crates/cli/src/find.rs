@@ -1,5 +1,5 @@
-//! The sessions that agents wrote on this machine, found by their folders and file names. It must not read records,
-//! but for the one field that says whose subagent a file is.
+//! The sessions that agents wrote on this machine, found by their folders and file names. It must not read
+//! records, but for the one field that says whose subagent a file is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,23 +91,28 @@ pub(crate) fn files_in(path: &Path) -> Vec<Stamp> {
     files
 }
 
-/// The file of the one session whose id starts with `id`.
+/// The file of the one session whose id starts with `id`. Where copies of a session lie about, the newest is
+/// meant.
 pub(crate) fn by_id(id: &str) -> Result<PathBuf> {
     let shown = terminal::plain(id);
-    let fits: Vec<Found> =
-        sessions().into_iter().filter(|found| !id.is_empty() && found.id.starts_with(id)).collect();
+    let mut fits: BTreeMap<String, Stamp> = BTreeMap::new();
+    for found in sessions().into_iter().filter(|found| !id.is_empty() && found.id.starts_with(id)) {
+        let newest = fits.entry(found.id).or_insert_with(|| found.file.clone());
+        if found.file.modified_ns > newest.modified_ns {
+            *newest = found.file;
+        }
+    }
     // A full id is meant even when it is the start of another one.
-    let chosen =
-        fits.iter().find(|found| found.id == id).or(if fits.len() == 1 { fits.first() } else { None });
-    if let Some(found) = chosen {
-        return Ok(found.file.path.clone());
+    let only = if fits.len() == 1 { fits.values().next() } else { None };
+    if let Some(file) = fits.get(id).or(only) {
+        return Ok(file.path.clone());
     }
     if fits.is_empty() {
         bail!(
             "there is no file `{shown}`, and no session's id starts so; run `parlor ls` to see the sessions on this machine"
         );
     }
-    let candidates: Vec<&str> = fits.iter().take(CANDIDATES).map(|found| found.id.as_str()).collect();
+    let candidates: Vec<String> = fits.keys().take(CANDIDATES).map(|id| terminal::plain(id)).collect();
     let more = if fits.len() > CANDIDATES { ", …" } else { "" };
     bail!("{} sessions start with `{shown}`; say more of the id: {}{more}", fits.len(), candidates.join(", "))
 }
@@ -168,13 +173,14 @@ fn is_agent_file(path: &Path) -> bool {
         .is_some_and(|name| name.starts_with("agent-") && name.contains(".jsonl"))
 }
 
-/// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`) and
-/// Pi (`<time>_<uuid>`).
+/// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`)
+/// and Pi (`<time>_<uuid>`).
 fn id_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = name.split(".jsonl").next().unwrap_or(&name);
     if let Some(rest) = stem.strip_prefix("rollout-") {
-        // `2026-11-15T14-02-03-` comes first; a second id after `_` names a reverted version of the same thread.
+        // `2026-11-15T14-02-03-` comes first; a second id after `_` names a reverted version of the same
+        // thread.
         return rest.get(20..).filter(|id| !id.is_empty()).unwrap_or(rest).to_owned();
     }
     match stem.rsplit_once('_') {
@@ -200,11 +206,13 @@ fn walk(folder: &Path, depth: u8, files: &mut Vec<Stamp>) {
     }
 }
 
-/// True for names of files with one record per line, packed or not. `journal.jsonl` is Claude's log of a workflow.
+/// True for names of files with one record per line, packed or not. `journal.jsonl` is Claude's log of a
+/// workflow.
 fn holds_records(path: &Path) -> bool {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
-    (name.ends_with(".jsonl") || name.ends_with(".ndjson")) && name != "journal.jsonl"
+    let records = [".jsonl", ".ndjson", ".sse"].iter().any(|ending| name.ends_with(ending));
+    records && name != "journal.jsonl"
 }
 
 fn stamp(path: PathBuf) -> Option<Stamp> {

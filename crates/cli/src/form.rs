@@ -1,5 +1,5 @@
-//! A conversation in one of the forms that people and programs ask for. Only the choice is made here; the forms are the
-//! renderer's.
+//! A conversation in one of the forms that people and programs ask for. Only the choice is made here; the
+//! forms are the renderer's.
 
 use std::io::Write;
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -40,32 +41,40 @@ pub(crate) fn run(args: &Ls, terminal: &Terminal, no_pager: bool) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a list says of these sessions, newest first. Sessions whose files have not changed are not read again.
+/// What a list says of these sessions, newest first. Sessions whose files have not changed are not read
+/// again.
 pub(crate) fn rows(sessions: &[Found]) -> Vec<Row> {
     let cache = Cache::load();
     let known: Vec<Option<Option<Row>>> = sessions.iter().map(|found| cache.get(found)).collect();
     let mut unread: Vec<&Found> =
         sessions.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(found, _)| found).collect();
-    // The largest first, so that no core is left alone with it at the end.
-    unread.sort_by_key(|found| std::cmp::Reverse(found.file.size));
-    let bar = progress::bar(unread.iter().map(|found| found.file.size).sum());
-    let read: HashMap<&std::path::Path, Option<Row>> = unread
-        .par_iter()
-        .map(|found| {
-            let row = skim(found);
-            bar.inc(found.file.size);
-            (found.file.path.as_path(), row)
-        })
-        .collect();
-    bar.finish_and_clear();
+    let read = read_all(&mut unread);
     let all = |(found, known): (&'_ Found, Option<Option<Row>>)| {
         known.unwrap_or_else(|| read.get(found.file.path.as_path()).cloned().flatten())
     };
     let rows: Vec<Option<Row>> = sessions.iter().zip(known).map(all).collect();
-    if !unread.is_empty() {
+    if !read.is_empty() {
         Cache::store(&sessions.iter().zip(rows.iter().cloned()).collect::<Vec<_>>());
     }
     arrange(rows.into_iter().flatten().collect())
+}
+
+/// Reads sessions on all cores, the largest first, so that no core is left alone with it at the end.
+fn read_all<'a>(sessions: &mut [&'a Found]) -> HashMap<&'a Path, Option<Row>> {
+    if sessions.is_empty() {
+        // No thread is started for nothing.
+        return HashMap::new();
+    }
+    sessions.sort_by_key(|found| std::cmp::Reverse(found.file.size));
+    let bar = progress::bar(sessions.iter().map(|found| found.file.size).sum());
+    let read = sessions.par_iter().map(|found| {
+        let row = skim(found);
+        bar.inc(found.file.size);
+        (found.file.path.as_path(), row)
+    });
+    let read = read.collect();
+    bar.finish_and_clear();
+    read
 }
 
 /// The same for sessions outside of the agents' folders, whose rows are not kept.
@@ -85,7 +94,8 @@ fn arrange(rows: Vec<Row>) -> Vec<Row> {
         .collect();
     for subagent in &subagents {
         let mut owner = subagent.subagent_of.as_deref().unwrap_or_default();
-        // A subagent's subagent belongs to the session at the top; a bound, because files may name each other.
+        // A subagent's subagent belongs to the session at the top; a bound, because files may name each
+        // other.
         for _ in 0..8 {
             owner = owners.get(owner).copied().unwrap_or(owner);
         }

@@ -1,5 +1,5 @@
-//! `parlor`: the thin shell over the pure crates. Files, terminals, clocks and exit codes are here; what records mean
-//! and how they look is not.
+//! `parlor`: the thin shell over the pure crates. Files, terminals, clocks and exit codes are here; what
+//! records mean and how they look is not.
 
 mod account;
 mod args;

@@ -1,7 +1,7 @@
-//! What a list says of a session, read without building the conversation: the same reducer, given only the facts and the
-//! prompts.
+//! What a list says of a session, read without building the conversation: the same reducer, given only the
+//! facts and the prompts.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use parlor_dialect::{Agent, Decoder, Format};
 use parlor_model::block::Block;
@@ -10,6 +10,7 @@ use parlor_model::json::Json;
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
 use parlor_model::time::Time;
+use parlor_model::usage::Usage;
 use parlor_transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +47,8 @@ pub(crate) struct Row {
     pub(crate) subagents: u64,
     /// The size of all its files in bytes.
     pub(crate) size: u64,
-    /// Its file.
-    pub(crate) path: PathBuf,
+    /// Its file; a name that is not Unicode only nearly.
+    pub(crate) path: String,
     /// The session whose subagent this is: such a row is added to the other one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) subagent_of: Option<String>,
@@ -69,6 +70,11 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
+    fn of(usage: &Usage) -> Tokens {
+        let Usage { input, output, cache_read, cache_write, .. } = *usage;
+        Tokens { input, output, cache_read, cache_write, total: usage.total() }
+    }
+
     /// Adds another session's.
     pub(crate) fn add(&mut self, other: &Tokens) {
         self.input = self.input.saturating_add(other.input);
@@ -87,17 +93,15 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
     let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
-        events.clear();
         let reading = decoder.read(&line, &mut events);
         events.retain(belongs_in_a_list);
-        fold(&mut transcript, seq, &line, reading.at, &events);
+        fold(&mut transcript, seq, &line, reading.at, &mut events);
     }
     let updated = transcript.session().updated;
     for file in &found.subagents {
         count_subagent(&mut transcript, &file.path);
     }
     let session = transcript.session();
-    let usage = session.usage;
     let text = |text: &parlor_model::text::Text| text.as_str().into_owned();
     Some(Row {
         id: found.id.clone(),
@@ -110,39 +114,33 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
         started: session.started.map(Time::iso_millis),
         updated: updated.unwrap_or(Time((found.file.modified_ns / 1000) as i64)).iso_millis(),
         prompts: session.counts.prompts,
-        tokens: Tokens {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            total: usage.total(),
-        },
+        tokens: Tokens::of(&session.usage),
         subagents: found.subagents.len() as u64,
         size: found.subagents.iter().map(|file| file.size).fold(found.file.size, u64::saturating_add),
-        path: found.file.path.clone(),
+        path: found.file.path.to_string_lossy().into_owned(),
         subagent_of: subagent_of(&source, format, &found.id),
     })
 }
 
-/// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their keys.
-fn count_subagent(transcript: &mut Transcript, path: &std::path::Path) {
+/// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their
+/// keys.
+fn count_subagent(transcript: &mut Transcript, path: &Path) {
     let Ok(source) = Source::file(path) else { return };
     let Some(format) = source.detect(Input::Auto) else { return };
     let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
-        events.clear();
         decoder.read(&line, &mut events);
         events.retain(|event| matches!(event, Event::Usage { .. }));
-        fold(transcript, seq, &line, None, &events);
+        fold(transcript, seq, &line, None, &mut events);
     }
 }
 
-fn fold(transcript: &mut Transcript, seq: usize, line: &Line, at: Option<Time>, events: &[Event]) {
+fn fold(transcript: &mut Transcript, seq: usize, line: &Line, at: Option<Time>, events: &mut Vec<Event>) {
     if at.is_some() || !events.is_empty() {
         // Hidden: a list has no use for lines that nobody understands.
         let reading = Reading { fate: Fate::Hidden(Rule::Bookkeeping), at };
-        transcript.fold(seq as u64, line, &reading, events.iter().cloned());
+        transcript.fold(seq as u64, line, &reading, events.drain(..));
     }
 }
 
@@ -160,12 +158,12 @@ fn belongs_in_a_list(event: &Event) -> bool {
 
 /// The session that spawned this one, where its first records say that it is a subagent's.
 fn subagent_of(source: &Source, format: Format, id: &str) -> Option<String> {
-    let head =
+    let mut head =
         source.lines().filter(|line| !line.is_blank()).take(8).map(|line| Json::new(line.bytes().clone()));
     let text = |json: Option<Json>| Some(json?.text()?.as_str().into_owned());
     let owner = match format.agent() {
         Agent::Claude => {
-            let first = head.filter(|record| record.get("isSidechain").is_some()).next()?;
+            let first = head.find(|record| record.get("isSidechain").is_some())?;
             first.get("isSidechain")?.bool().filter(|side| *side)?;
             text(first.get("sessionId"))
         }

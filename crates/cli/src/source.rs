@@ -1,4 +1,5 @@
-//! Where lines come from: a file, stdin, or a found session, unpacked where it is packed. It must not read records.
+//! Where lines come from: a file, stdin, or a found session, unpacked where it is packed. It must not read
+//! records.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};

@@ -1,5 +1,5 @@
-//! The work of subagents that Claude Code keeps in files of their own: found, and laid under the calls that started
-//! it. It must not decode records but through a decoder.
+//! The work of subagents that Claude Code keeps in files of their own: found, and laid under the calls that
+//! started it. It must not decode records but through a decoder.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,8 +19,8 @@ use crate::source::Source;
 /// Subagents that start subagents, this deep at most: files could name each other.
 const DEPTH: u8 = 8;
 
-/// Lines of the n-th subagent are numbered from n times this, so that no two lines have the same place. Thousands of
-/// files fit into the whole numbers that JavaScript knows.
+/// Lines of the n-th subagent are numbered from n times this, so that no two lines have the same place.
+/// Thousands of files fit into the whole numbers that JavaScript knows.
 const PLACES: u64 = 1 << 40;
 
 /// Subagents that wait for the call that starts them.
@@ -31,7 +31,8 @@ pub(crate) struct Subagents {
 }
 
 impl Subagents {
-    /// The subagents of the session in the file at `path`, whose bytes, or the part that matters, are `bytes`.
+    /// The subagents of the session in the file at `path`, whose bytes, or the part that matters, are
+    /// `bytes`.
     pub(crate) fn of(path: Option<&Path>, format: Format, bytes: &Bytes) -> Subagents {
         let mut subagents = Subagents::default();
         let Some(path) = path.filter(|_| format == Format::ClaudeSession) else { return subagents };
@@ -46,29 +47,29 @@ impl Subagents {
         subagents
     }
 
-    /// The files of the subagents that these events started, each with the call it lies under.
-    pub(crate) fn started_by(&mut self, events: &[Event]) -> Vec<(Key, PathBuf)> {
-        if self.waiting.is_empty() {
-            return Vec::new();
-        }
-        let mut started = Vec::new();
-        for event in events {
-            let Event::Put { key, block: Block::Tool(_), .. } = event else { continue };
-            started.extend(self.waiting.remove(key).unwrap_or_default().into_iter().map(|path| (key.clone(), path)));
-        }
-        started
+    /// The calls among these events that started subagents.
+    pub(crate) fn calls_in(&self, events: &[Event]) -> Vec<Key> {
+        let call = |event: &Event| match event {
+            Event::Put { key, block: Block::Tool(_), .. } if self.waiting.contains_key(key) => {
+                Some(key.clone())
+            }
+            _ => None,
+        };
+        if self.waiting.is_empty() { Vec::new() } else { events.iter().filter_map(call).collect() }
     }
 
-    /// Folds the work of subagents that were started.
-    pub(crate) fn fold(&mut self, started: Vec<(Key, PathBuf)>, transcript: &mut Transcript) {
-        self.fold_deep(started, transcript, DEPTH);
+    /// Folds the work of those that these calls started, right after the line that made the calls.
+    pub(crate) fn fold_under(&mut self, calls: &[Key], transcript: &mut Transcript) {
+        self.fold_deep(calls, transcript, DEPTH);
     }
 
-    fn fold_deep(&mut self, started: Vec<(Key, PathBuf)>, transcript: &mut Transcript, depth: u8) {
+    fn fold_deep(&mut self, calls: &[Key], transcript: &mut Transcript, depth: u8) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        for (call, path) in started {
-            self.started += 1;
-            self.fold_file(&path, &call, transcript, depth);
+        for call in calls {
+            for path in self.waiting.remove(call).unwrap_or_default() {
+                self.started += 1;
+                self.fold_file(&path, call, transcript, depth);
+            }
         }
     }
 
@@ -94,9 +95,9 @@ impl Subagents {
                     block,
                 }
             }));
-            let started = self.started_by(&events);
+            let calls = self.calls_in(&events);
             transcript.fold(seq, &line, &Reading { fate: Fate::Shown, at }, events.drain(..));
-            self.fold_deep(started, transcript, depth);
+            self.fold_deep(&calls, transcript, depth);
         }
     }
 }

@@ -38,8 +38,9 @@ impl Terminal {
     }
 }
 
-/// One line without anything that a terminal would obey: control characters and those that turn the direction of
-/// text are shown as U+FFFD, and white space is one blank. Titles and paths come from agents and may be hostile.
+/// One line without anything that a terminal would obey: control characters and those that turn the direction
+/// of text are shown as U+FFFD, and white space is one blank. Titles and paths come from agents and may be
+/// hostile.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.trim().chars() {
@@ -49,15 +50,18 @@ pub(crate) fn plain(text: &str) -> String {
                     out.push(' ');
                 }
             }
-            c if c.is_control()
-                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
+            c if c.is_control() || turns_text(c) => {
                 out.push('\u{fffd}');
             }
             c => out.push(c),
         }
     }
     out
+}
+
+/// The characters that turn the direction of the text after them.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text cut to `width` columns, with an ellipsis where it was cut.

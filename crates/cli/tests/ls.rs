@@ -90,6 +90,7 @@ fn an_unchanged_session_is_not_read_again() {
     std::fs::File::options().write(true).open(&file).unwrap().set_modified(later).unwrap();
     assert_eq!(home.run(&["ls", "--json"]).exits(0).out, first);
     // A cache that is damaged, or of another version, is thrown away.
+    let marked = std::fs::read_to_string(&cache).unwrap().replace("question 0", "from the cache");
     for bad in ["not json".to_owned(), marked.replacen("\"version\":\"", "\"version\":\"0.0.0-", 1)] {
         std::fs::write(&cache, bad).unwrap();
         home.run(&["ls", "--json"]).exits(0).says("question 0");
@@ -129,4 +130,33 @@ fn alone_it_lists_what_there_is() {
 fn alone_on_an_empty_machine_it_shows_an_example() {
     let home = Home::new();
     home.run(&[]).exits(0).says("tomatoes").complains("This is an example").complains("parlor doctor");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_name_that_is_not_unicode_is_listed_and_examined() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = Home::new();
+    home.session("usual-1", talk("usual-1", 1));
+    let strange = home.path(".claude/projects/-w").join(std::ffi::OsStr::from_bytes(b"od\xffd-1.jsonl"));
+    std::fs::write(strange, talk("odd-1", 1)).unwrap();
+    assert_eq!(home.run(&["ls", "--json"]).exits(0).json().as_array().unwrap().len(), 2);
+    assert_eq!(home.run(&["ls", "--json"]).exits(0).json().as_array().unwrap().len(), 2);
+    assert_eq!(home.run(&["doctor", "--json"]).exits(0).json()["total"]["files"], 2);
+}
+
+#[test]
+fn of_copies_of_a_session_the_newest_is_shown() {
+    let home = Home::new();
+    let old = home.write(".claude/projects/-a/copy-1.jsonl", talk("copy-1", 1));
+    let new = home.write(".claude/projects/-b/copy-1.jsonl", talk("copy-1", 2));
+    let touch = |path, seconds| {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    };
+    touch(&old, 1_000_000_000);
+    touch(&new, 1_000_000_001);
+    home.run(&["show", "copy", "--format", "text"]).exits(0).says("answer 1");
+    touch(&old, 1_000_000_002);
+    assert!(!home.run(&["show", "copy-1", "--format", "text"]).exits(0).out.contains("answer 1"));
 }

@@ -1,5 +1,10 @@
 //! The program itself: help, version, completions, the pager.
-#![allow(clippy::disallowed_methods, reason = "these tests run the program")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests run the program and may panic"
+)]
 
 mod common;
 

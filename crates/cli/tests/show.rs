@@ -1,5 +1,7 @@
 //! `parlor show` on everything that can be named.
 
+#![allow(clippy::disallowed_methods, reason = "these tests run the program")]
+
 mod common;
 
 use std::io::{Read, Write};
@@ -175,7 +177,8 @@ fn subagents_lie_under_the_call_that_started_them() {
             + &result(id, 5, "toolu_new", "seen")
             + &reply(id, 6, "done"),
     );
-    // The new form: a folder, with a note that names the call. The old form: beside the session, named in the result.
+    // The new form: a folder, with a note that names the call. The old form: beside the session, named in the
+    // result.
     let rename = |lines: String, name: &str| lines.replace("u-parent-1", name).replace("msg-parent-1", name);
     let new = prompt(id, 1, "Look around")
         + &call(id, 2, "toolu_deep", "Bash", json!({"command": "ls"}))
@@ -223,6 +226,41 @@ fn subagents_lie_under_the_call_that_started_them() {
 }
 
 #[test]
+fn a_subagent_s_subagent_and_what_nobody_understands_lie_under_their_calls() {
+    let home = Home::new();
+    let task = |name: &str| json!({"description": name, "prompt": name});
+    let session = home.session("p", prompt("p", 1, "go") + &call("p", 2, "toolu_a", "Task", task("outer")));
+    let write = |agent: &str, under: &str, lines: String| {
+        let start = format!(".claude/projects/-w/p/subagents/agent-{agent}");
+        home.write(&format!("{start}.jsonl"), sidechain(&lines, agent));
+        home.write(&format!("{start}.meta.json"), json!({ "toolUseId": under }).to_string());
+    };
+    write("a", "toolu_a", prompt("qa", 1, "outer") + &call("qa", 2, "toolu_b", "Task", task("inner")));
+    write("b", "toolu_b", reply("qb", 1, "deep") + &record("qb", 2, "brand-new", json!({}), json!({})));
+    // Two files that name each other's calls, and one whose call is nowhere, are left alone.
+    write("c", "toolu_d", call("qc", 1, "toolu_c", "Task", task("c")));
+    write("d", "toolu_c", call("qd", 1, "toolu_d", "Task", task("d")));
+    let shown = home.run(&["show", session.to_str().unwrap(), "--format", "json"]).exits(0).json();
+    let places: Vec<(&str, &str)> = shown["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["block"].as_str().unwrap(), entry["parent"].as_str().unwrap_or("")))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("prompt", ""),
+            ("tool", ""),
+            ("prompt", "toolu_a"),
+            ("tool", "toolu_a"),
+            ("reply", "toolu_b"),
+            ("unknown", "toolu_b"),
+        ]
+    );
+}
+
+#[test]
 fn a_reader_who_leaves_early_is_no_error() {
     let home = Home::new();
     let file = home.write("long.jsonl", talk("s", 5000));
@@ -260,10 +298,36 @@ fn the_width_is_the_one_in_columns() {
     let long = "word ".repeat(60);
     let file = home.write("a.jsonl", prompt("s", 1, "hi") + &reply("s", 2, &long));
     let widest = |columns: &str| {
-        let output = home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", columns).output().unwrap();
+        let output =
+            home.command(&["show", file.to_str().unwrap()]).env("COLUMNS", columns).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().filter(|line| line.contains("word word")).map(|line| line.chars().count()).max().unwrap()
     };
     assert!(widest("50") <= 50);
     assert!((60..=100).contains(&widest("100")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_a_large_file_needs_little_memory() {
+    let home = Home::new();
+    let path = home.write("large.jsonl", talk("s", 30));
+    // A hole of 300 MB: long on paper, nothing on disk, and fatal to someone who reads it.
+    let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+    file.set_len(300 << 20).unwrap();
+    file.write_all(format!("\n{}", talk("t", 100)).as_bytes()).unwrap();
+    let command = format!(
+        "ulimit -d 100000; exec '{}' show large.jsonl --last 3 --format text",
+        env!("CARGO_BIN_EXE_parlor")
+    );
+    let mut limited = std::process::Command::new("/bin/sh");
+    let output = limited
+        .args(["-c", &command])
+        .current_dir(home.path("."))
+        .env("HOME", home.path("."))
+        .output()
+        .unwrap();
+    let ran: common::Ran = output.into();
+    let ran = ran.exits(0).says("answer 98").says("question 99").says("answer 99");
+    assert!(!ran.out.contains("question 98"));
 }

@@ -48,7 +48,9 @@ impl Dialect for Cdev {
             (None, Some(page)) => self.page(page, out),
             (None, None) if envelope.answer => Reading::hidden(Rule::Protocol, at),
             // Claude Code's own lines look the same, but for the row.
-            (None, None) if !envelope.record.has_row() => unknown(line, envelope.record.kind.as_deref().unwrap_or_default()),
+            (None, None) if !envelope.record.has_row() => {
+                unknown(line, envelope.record.kind.as_deref().unwrap_or_default())
+            }
             (None, None) => self.record(line, envelope.record, out),
         }
     }

@@ -1,5 +1,5 @@
-//! Files as shared bytes, mapped instead of copied where they are large. The one place with `unsafe`; it must not
-//! look into what it maps.
+//! Files as shared bytes, mapped instead of copied where they are large. The one place with `unsafe`; it must
+//! not look into what it maps.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,10 +18,11 @@ pub fn bytes(file: &File) -> io::Result<Bytes> {
         file.read_to_end(&mut content)?;
         return Ok(Bytes::from(content));
     }
-    // SAFETY: the map is read-only and private. A writer that changes bytes in place could make two reads of the same
-    // byte differ, which readers of raw records must bear with anyway: nothing here relies on what the bytes are. A file that
-    // is cut while it is mapped ends the process with SIGBUS; session files only grow, and only those beyond
-    // `READ_LIMIT`, which could not be copied in reasonable time and memory, are mapped at all.
+    // SAFETY: the map is read-only and private. A writer that changes bytes in place could make two reads of
+    // the same byte differ, which readers of raw records must bear with anyway: nothing here relies on what
+    // the bytes are. A file that is cut while it is mapped ends the process with SIGBUS; session files only
+    // grow, and only those beyond `READ_LIMIT`, which could not be copied in reasonable time and memory, are
+    // mapped at all.
     let map = unsafe { memmap2::MmapOptions::new().map_copy_read_only(file)? };
     Ok(Bytes::from_owner(map))
 }

@@ -243,6 +243,7 @@ mod tests {
     use super::*;
     use crate::Profile;
     use crate::testing::*;
+    use parlor_model::block::{Block, Prompt};
     use parlor_model::event::{Event, Part};
 
     fn messages(envelopes: &[Value]) -> Vec<Value> {
@@ -299,6 +300,15 @@ mod tests {
                 state("idle"),
             ]
         );
+    }
+
+    #[test]
+    fn a_prompt_that_waits_is_sent_when_it_is_delivered() {
+        let mut bench = Bench::new(Profile::Bridge);
+        let waiting = Prompt { text: "next".into(), queued: true, ..Prompt::default() };
+        let all = said(&mut bench, &[Event::put("p", Block::Prompt(waiting))]);
+        assert!(!types(&all).contains(&"user"));
+        assert_eq!(types(&said(&mut bench, &[prompt("p", "next")])), ["user"]);
     }
 
     #[test]

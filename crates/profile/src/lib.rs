@@ -102,3 +102,83 @@ impl Profile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use parlor_model::block::NoticeKind;
+    use parlor_model::event::{End, Part, Turn};
+    use parlor_model::tool::ToolState;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_profile_is_found_by_its_name() {
+        for profile in Profile::ALL {
+            assert_eq!(Profile::named(profile.name()), Some(profile));
+        }
+        assert_eq!(Profile::named("html"), None);
+    }
+
+    /// Some event about one of a few keys, so that forms, ends and kinds get mixed up.
+    fn some_event(random: &mut u64) -> Event {
+        let mut pick = |count: u64| {
+            *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*random >> 33) % count
+        };
+        let key = format!("k{}", pick(6));
+        let text = ["", " ", "a", "é\n", "\u{1F600} b"][pick(5) as usize];
+        match pick(16) {
+            0 => prompt(&key, text),
+            1 => reply(&key, text),
+            2 => thought(&key, text),
+            3 => call(&key, "Edit", json!({"file_path": text, "old_string": text, "new_string": "x"})),
+            4 => call(&key, "Bash", json!({"command": text})),
+            5 => under("k0", call(&key, "Read", json!(text))),
+            6 => grow(&key, Part::Reply, text),
+            7 => grow(&key, Part::Thought, text),
+            8 => grow(&key, Part::Input, text),
+            9 => grow(&key, Part::Output, text),
+            10 => {
+                result(&key, [ToolState::Done, ToolState::Failed, ToolState::Denied][pick(3) as usize], text)
+            }
+            11 => ask(&key, text),
+            12 => notice(
+                &key,
+                [NoticeKind::Result, NoticeKind::Interrupted, NoticeKind::Diff][pick(3) as usize].clone(),
+                text,
+            ),
+            13 => turn([Turn::Start, Turn::Done, Turn::Failed { error: None }][pick(3) as usize].clone()),
+            14 => interrupt("user_cancel"),
+            _ => Event::End { key: key.into(), end: End::Complete },
+        }
+    }
+
+    #[test]
+    fn no_order_of_events_breaks_a_profile_or_the_bytes_of_a_text() {
+        for seed in 0..80 {
+            for profile in Profile::ALL {
+                let (mut random, mut bench, mut all) = (seed, Bench::new(profile), Vec::new());
+                for _ in 0..60 {
+                    let events: Vec<Event> = (0..1 + seed % 3).map(|_| some_event(&mut random)).collect();
+                    all.extend(bench.say(&events));
+                }
+                all.extend(bench.finish());
+                let mut texts: BTreeMap<String, String> = BTreeMap::new();
+                for event in &all {
+                    let id = event["responseId"].as_str().unwrap_or_default().to_owned();
+                    match event["type"].as_str() {
+                        Some("text_delta") => {
+                            texts.entry(id).or_default().push_str(event["delta"].as_str().unwrap())
+                        }
+                        Some("text_done") if event.get("replaced").is_none() => {
+                            assert_eq!(event["text"], texts.remove(&id).unwrap_or_default(), "seed {seed}");
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,4 +1,7 @@
 //! The `raw` profile: the untouched record in an envelope. It rewrites nothing and reads no meaning into a record.
+//!
+//! Untouched means value for value and in the same order; the envelope is JSON, so that white space and escapes are
+//! not kept. A record that a strict reader of JSON refuses travels as its text.
 
 use parlor_model::json::{Json, Kind};
 use serde_json::{Map, Value};

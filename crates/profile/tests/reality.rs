@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use parlor_dialect::{Decoder, Splitter};
+use parlor_dialect::{Decoder, Format, Splitter};
 use parlor_model::block::Block;
 use parlor_model::entry::Entry;
+use parlor_model::line::Line;
 use parlor_model::tool::ToolState;
 use parlor_profile::filter::BridgeSieve;
 use parlor_profile::{Profile, Step};
@@ -26,11 +27,12 @@ fn tell(bytes: &Bytes) -> Told {
     let mut projectors: Vec<_> =
         Profile::ALL.into_iter().map(|profile| (profile, profile.projector())).collect();
     let mut messages: BTreeMap<Profile, Vec<Value>> = BTreeMap::new();
-    let (mut decoder, mut transcript) = (Decoder::new(None), Transcript::default());
+    let head: Vec<Line> = Splitter::split(bytes).filter(|line| !line.is_blank()).take(20).collect();
+    let (mut decoder, mut transcript) = (Decoder::new(Format::detect(&head)), Transcript::default());
     for (seq, line) in (0u64..).zip(Splitter::split(bytes)) {
         let mut events = Vec::new();
         let reading = decoder.read(&line, &mut events);
-        let touched = transcript.fold(seq, &line, &reading, &events);
+        let touched = transcript.fold(seq, &line, &reading, events.clone());
         let touched: Vec<&Entry> = touched.into_iter().map(|index| &transcript.entries()[index]).collect();
         let session = transcript.session();
         let step = Step { seq, line: &line, reading: &reading, events: &events, touched: &touched, session };

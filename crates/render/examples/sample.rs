@@ -3,7 +3,9 @@
 
 use std::io::Write;
 
-use parlor_model::block::{Attachment, Author, Block, Notice, NoticeKind, Prompt, Reply, Source, Thought, Unknown};
+use parlor_model::block::{
+    Attachment, Author, Block, Notice, NoticeKind, Prompt, Reply, Source, Thought, Unknown,
+};
 use parlor_model::entry::Entry;
 use parlor_model::event::Ask;
 use parlor_model::json::Json;
@@ -58,14 +60,13 @@ struct Talk(Vec<Entry>);
 impl Talk {
     fn push(&mut self, block: Block) -> &mut Entry {
         let number = self.0.len();
-        let opens = match (self.0.last().map(|last| &last.block), &block) {
-            (_, Block::Prompt(_)) | (None | Some(Block::Prompt(_)), _) => true,
-            _ => false,
-        };
+        let last = self.0.last().map(|last| &last.block);
+        let opens = matches!(block, Block::Prompt(_)) || matches!(last, None | Some(Block::Prompt(_)));
         let (seq, at) = (number as u64, Some(at(number as i64)));
         let id = format!("b{number}").into();
         let (parent, message, group, ended) = (None, None, None, None);
-        let entry = Entry { id, parent, message, seq, at, ended, rev: 0, group, opens, overtaken: false, block };
+        let entry =
+            Entry { id, parent, message, seq, at, ended, rev: 0, group, opens, overtaken: false, block };
         self.0.push(entry);
         let last = self.0.len() - 1;
         &mut self.0[last]
@@ -109,7 +110,11 @@ fn opening(talk: &mut Talk) {
         "The sync worker hammers the API when it is down. Give it a retry budget, and ask Codex to review the change.",
         Author::Person,
     );
-    let thought = Thought { text: "A token bucket per host would **bound** retries.\n\nWhere is the delay computed?".into(), duration_ms: Some(6_200), ..Thought::default() };
+    let thought = Thought {
+        text: "A token bucket per host would **bound** retries.\n\nWhere is the delay computed?".into(),
+        duration_ms: Some(6_200),
+        ..Thought::default()
+    };
     talk.push(Block::Thought(thought));
     talk.reply("I'll look at how retries work today, then bound them with a token bucket.");
     for (name, input) in [
@@ -131,11 +136,22 @@ fn changes(talk: &mut Talk) {
     let path = "/home/kim/ferry/src/sync/backoff.rs";
     let patches = vec![FilePatch::parse_unified(path.into(), FileChange::Update, diff)];
     let input = json!({"file_path": path, "old_string": "Some(self.base * 2u32.pow(self.attempt))", "new_string": "x"});
-    talk.tool("Edit", input, ToolState::Done, Output { patches, ..Output::text("The file has been updated.") });
+    talk.tool(
+        "Edit",
+        input,
+        ToolState::Done,
+        Output { patches, ..Output::text("The file has been updated.") },
+    );
     let input = json!({"file_path": "src/http/client.rs", "old_string": "let retries = 3;\nsend(request)\n", "new_string": "let retries = config.retries;\nsend(request)\n"});
     talk.done("Edit", input, "ok");
-    let content: String = (1..=100).map(|n| format!("pub fn budget_{n}(tokens: u32) -> bool {{ tokens > {n} }} // case {n}\n")).collect();
-    talk.done("Write", json!({"file_path": "/home/kim/ferry/src/sync/budget.rs", "content": content}), "written");
+    let content: String = (1..=100)
+        .map(|n| format!("pub fn budget_{n}(tokens: u32) -> bool {{ tokens > {n} }} // case {n}\n"))
+        .collect();
+    talk.done(
+        "Write",
+        json!({"file_path": "/home/kim/ferry/src/sync/budget.rs", "content": content}),
+        "written",
+    );
     let patch = "*** Begin Patch\n*** Update File: src/lib.rs\n@@\n mod sync;\n+mod budget;\n*** Add File: docs/budget.md\n+# Retry budget\n+One token a retry.\n*** End Patch";
     talk.done("apply_patch", json!({ "input": patch }), "Done");
 }
@@ -148,16 +164,30 @@ fn commands(talk: &mut Talk) {
     talk.done("Bash", json!({"command": "for f in src/*.rs; do\n  wc -l \"$f\"\ndone | sort -n | tail -3", "description": "Count lines"}), "   41 src/lib.rs\n  120 src/main.rs\n  161 total\n");
     let long: String = (0..5_000).map(|n| format!("compiling crate {n} of 5000\n")).collect();
     let output = Output { truncated: true, duration_ms: Some(192_000), ..Output::text(long) };
-    talk.tool("exec_command", json!({"cmd": "cargo build --workspace --all-targets"}), ToolState::Done, output);
-    talk.tool("Bash", json!({"command": "cargo bench"}), ToolState::Interrupted, Output { duration_ms: Some(31_000), ..Output::default() });
+    talk.tool(
+        "exec_command",
+        json!({"cmd": "cargo build --workspace --all-targets"}),
+        ToolState::Done,
+        output,
+    );
+    talk.tool(
+        "Bash",
+        json!({"command": "cargo bench"}),
+        ToolState::Interrupted,
+        Output { duration_ms: Some(31_000), ..Output::default() },
+    );
     let todos = json!({"todos": [{"content": "Bound retries per host", "status": "completed"}, {"content": "Ask Codex for review", "status": "completed"}, {"content": "Cap before the shift", "status": "in_progress"}, {"content": "Document the budget", "status": "pending"}]});
     talk.done("TodoWrite", todos, "Todos have been modified");
 }
 
 fn agents(talk: &mut Talk) {
-    let totals = Some(Totals { tools: Some(5), tokens: Some(18_200), duration_ms: Some(52_000), agent_id: None });
+    let totals =
+        Some(Totals { tools: Some(5), tokens: Some(18_200), duration_ms: Some(52_000), agent_id: None });
     let input = json!({"description": "Review the retry budget", "prompt": "Read `src/sync/backoff.rs` and look for overflow.", "subagent_type": "reviewer"});
-    let output = Output { totals, ..Output::text("One gap: the cap is applied **after** the shift, so attempt 9 still overflows.") };
+    let output = Output {
+        totals,
+        ..Output::text("One gap: the cap is applied **after** the shift, so attempt 9 still overflows.")
+    };
     let task = talk.tool("Task", input, ToolState::Done, output).id.clone();
     for entry in [
         talk.prompt("Read `src/sync/backoff.rs` and look for overflow.", Author::Caller).id.clone(),
@@ -171,37 +201,88 @@ fn agents(talk: &mut Talk) {
         }
     }
     let input = json!({"to_minion_name": "Codex", "summary": "Please review", "content": "The budget is in `src/sync/budget.rs`.\n\n- Is the **cap** right?\n- Are names clear?", "comm_type": "task"});
-    let entry = talk.tool("mcp__legion__send_comm", input, ToolState::Done, Output::text("Looks right. Rename `try_take`."));
+    let entry = talk.tool(
+        "mcp__legion__send_comm",
+        input,
+        ToolState::Done,
+        Output::text("Looks right. Rename `try_take`."),
+    );
     if let Block::Tool(tool) = &mut entry.block {
         tool.agent_callback = true;
     }
-    talk.prompt("The review is done: **rename** `try_take` to `take`.", Author::Peer { name: "Codex".into() });
+    talk.prompt(
+        "The review is done: **rename** `try_take` to `take`.",
+        Author::Peer { name: "Codex".into() },
+    );
 }
 
 fn web(talk: &mut Talk) {
     talk.reply("## What I found\n\n1. Retries are *unbounded*\n2. See the [notes](https://example.org/retries)\n\n| host | retries | budget |\n|---|---|---|\n| api | 512 | 10 |\n| cdn | 4 | 10 |\n\n```rust\nfn take(&mut self) -> Option<()> {\n    self.tokens = self.tokens.checked_sub(1)?; // one a retry\n    Some(())\n}\n```\n\n> A budget bounds the worst case.\n\n- [x] bounded\n- [ ] documented\n\n<script>alert(1)</script>");
-    let output = Output { http_status: Some(200), bytes: Some(48_213), duration_ms: Some(1_250), ..Output::text("# Retry budgets\nA retry budget limits …") };
-    talk.tool("WebFetch", json!({"url": "https://example.org/retry-budgets?page=1&lang=en", "prompt": "What is it?"}), ToolState::Done, output);
-    talk.done("WebSearch", json!({"query": "token bucket retry budget rust"}), "1. Retry budgets\n2. Token buckets");
-    talk.done("mcp__github__create_issue", json!({"title": "Bound the retries", "labels": ["bug"], "draft": true}), "{\"number\": 7}");
-    talk.done("Frobnicate", json!({"level": 3, "target": "the frobnicator of the second floor", "deep": {"a": [1, 2]}}), "frobnicated");
-    let ask = Ask { id: "ask-1".into(), reason: Some("Network access is not allowed by default".into()), options: ["Allow once", "Allow for this session", "Deny"].map(Into::into).to_vec() };
-    let entry = talk.tool("Bash", json!({"command": "git push origin retry-budget"}), ToolState::Waiting, Output::default());
+    let output = Output {
+        http_status: Some(200),
+        bytes: Some(48_213),
+        duration_ms: Some(1_250),
+        ..Output::text("# Retry budgets\nA retry budget limits …")
+    };
+    talk.tool(
+        "WebFetch",
+        json!({"url": "https://example.org/retry-budgets?page=1&lang=en", "prompt": "What is it?"}),
+        ToolState::Done,
+        output,
+    );
+    talk.done(
+        "WebSearch",
+        json!({"query": "token bucket retry budget rust"}),
+        "1. Retry budgets\n2. Token buckets",
+    );
+    talk.done(
+        "mcp__github__create_issue",
+        json!({"title": "Bound the retries", "labels": ["bug"], "draft": true}),
+        "{\"number\": 7}",
+    );
+    talk.done(
+        "Frobnicate",
+        json!({"level": 3, "target": "the frobnicator of the second floor", "deep": {"a": [1, 2]}}),
+        "frobnicated",
+    );
+    let ask = Ask {
+        id: "ask-1".into(),
+        reason: Some("Network access is not allowed by default".into()),
+        options: ["Allow once", "Allow for this session", "Deny"].map(Into::into).to_vec(),
+    };
+    let entry = talk.tool(
+        "Bash",
+        json!({"command": "git push origin retry-budget"}),
+        ToolState::Waiting,
+        Output::default(),
+    );
     if let Block::Tool(tool) = &mut entry.block {
         tool.ask = Some(ask);
     }
     let picture = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFElEQVR4nGNgaPiPFTEMLYlBxhwA0XJwgY3Yz5kAAAAASUVORK5CYII=";
-    let attachment = Attachment { media_type: "image/png".into(), name: Some("square.png".into()), source: Source::Base64(picture.into()) };
+    let attachment = Attachment {
+        media_type: "image/png".into(),
+        name: Some("square.png".into()),
+        source: Source::Base64(picture.into()),
+    };
     let output = Output { parts: vec![Piece::Attachment { attachment }], ..Output::default() };
     talk.tool("Read", json!({"file_path": "/home/kim/ferry/docs/square.png"}), ToolState::Done, output);
-    talk.tool("AskUserQuestion", json!({"questions": [{"question": "Which budget per host?"}]}), ToolState::Running, Output::default());
+    talk.tool(
+        "AskUserQuestion",
+        json!({"questions": [{"question": "Which budget per host?"}]}),
+        ToolState::Running,
+        Output::default(),
+    );
 }
 
 fn oddities(talk: &mut Talk) {
     talk.prompt("Actually, stop. Use a fixed delay.", Author::Person).overtaken = true;
     talk.reply("Switching to a fixed delay.").overtaken = true;
     talk.notice(NoticeKind::Interrupted, "");
-    talk.notice(NoticeKind::Compaction { before: Some(148_000), after: Some(12_300) }, "The conversation so far:\n\n- budget added");
+    talk.notice(
+        NoticeKind::Compaction { before: Some(148_000), after: Some(12_300) },
+        "The conversation so far:\n\n- budget added",
+    );
     talk.notice(NoticeKind::Error, "API error 529: overloaded");
     talk.notice(NoticeKind::Retry, "Attempt 2 of 10 in 4 s");
     talk.notice(NoticeKind::Command { command: "/context".into() }, "Context usage: 76k of 200k");
@@ -210,7 +291,8 @@ fn oddities(talk: &mut Talk) {
     talk.notice(NoticeKind::Diff, "diff --git a/src/lib.rs b/src/lib.rs\n--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,2 +1,3 @@\n mod sync;\n+mod budget;\n mod http;\n");
     let raw = Json::from(json!({"type": "marble", "weight": 3, "colours": ["red", "blue"]}));
     talk.push(Block::Unknown(Unknown { kind: "marble".into(), raw }));
-    let entry = talk.prompt("Also update the changelog.\n\n    keep   the spaces\n<b>not bold</b>", Author::Person);
+    let entry =
+        talk.prompt("Also update the changelog.\n\n    keep   the spaces\n<b>not bold</b>", Author::Person);
     if let Block::Prompt(prompt) = &mut entry.block {
         prompt.queued = true;
     }

@@ -1,7 +1,7 @@
 //! Command output with ANSI styling. SGR colours become classes or clean SGR; every other escape is dropped. It must
 //! not let output move the cursor, set a title, clear the screen or turn text around.
 //!
-//! Classes, on `<span>`: foreground `a-black a-red a-green a-yellow a-blue a-magenta a-cyan a-white` and their bright
+//! Classes, on `<span class="a …">`: foreground `a-black a-red a-green a-yellow a-blue a-magenta a-cyan a-white` and their bright
 //! forms `a-bright-black` … `a-bright-white`; background the same with `b-` for `a-` (`b-red`, `b-bright-red`);
 //! `a-bold a-dim a-italic a-underline a-strike a-reverse`. Colours beyond the sixteen become the nearest of them.
 

@@ -12,7 +12,8 @@ pub(crate) fn attachment(one: &Attachment, most_bytes: usize, html: &mut Html) {
     if let (Some(kind), Source::Base64(data)) = (image_kind(&one.media_type), &one.source) {
         let data = data.as_str();
         if data.len() <= most_bytes && is_base64(&data) {
-            html.markup("<img class=\"picture\" loading=\"lazy\" alt=\"").text(name.as_deref().unwrap_or("picture"));
+            html.markup("<img class=\"picture\" loading=\"lazy\" alt=\"")
+                .text(name.as_deref().unwrap_or("picture"));
             html.markup("\" src=\"data:").markup(kind).markup(";base64,").text(&data).markup("\">");
             return;
         }
@@ -57,19 +58,25 @@ pub(crate) fn link(url: &str, html: &mut Html) {
         html.markup(" <span class=\"address\">").text(&shown).markup("</span>");
         return;
     }
-    html.markup(" <a href=\"").text(url.trim()).markup("\" target=\"_blank\" rel=\"noopener noreferrer nofollow\">");
+    html.markup(" <a href=\"")
+        .text(url.trim())
+        .markup("\" target=\"_blank\" rel=\"noopener noreferrer nofollow\">");
     html.text(&shown).markup("</a>");
 }
 
 fn is_web(url: &str) -> bool {
     let url = url.trim();
-    let web = ["https://", "http://"].iter().any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    let web = ["https://", "http://"]
+        .iter()
+        .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
     web && !url.contains(|c: char| c.is_control() || c.is_whitespace())
 }
 
 /// The kinds of picture that cannot carry a script.
 fn image_kind(media_type: &str) -> Option<&'static str> {
-    ["image/png", "image/jpeg", "image/gif", "image/webp"].into_iter().find(|kind| kind.eq_ignore_ascii_case(media_type))
+    ["image/png", "image/jpeg", "image/gif", "image/webp"]
+        .into_iter()
+        .find(|kind| kind.eq_ignore_ascii_case(media_type))
 }
 
 fn is_base64(data: &str) -> bool {
@@ -90,7 +97,10 @@ mod tests {
     #[test]
     fn only_harmless_pictures_are_shown() {
         let base64 = |data: &str| Source::Base64(data.into());
-        assert!(html_of("image/png", base64("iVBORw0KGgo=")).contains("src=\"data:image/png;base64,iVBORw0KGgo=\""));
+        assert!(
+            html_of("image/png", base64("iVBORw0KGgo="))
+                .contains("src=\"data:image/png;base64,iVBORw0KGgo=\"")
+        );
         for (media_type, data) in [
             ("image/svg+xml", "PHN2Zz4="),
             ("text/html", "PHN2Zz4="),

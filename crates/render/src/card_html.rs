@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::entry_html::{cut, entry as entry_html, folded, prose, terminal};
 use crate::html::Html;
 use crate::measure::{duration, plural};
+use crate::run::{Row, Run, calls_under};
 use crate::view::{Body, Fact, FileDiff, PREVIEW_LINES, Showing, Tone, View, state_word, totals_line};
 use crate::{ansi, highlight};
 
@@ -29,7 +30,10 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     let output = tool.output.as_deref();
     let text = output.filter(|_| showing != Showing::Hidden).map(output_text).unwrap_or_default();
     let long_command = long_argument(&view);
-    let foldable = !matches!(view.body, Body::Nothing | Body::Link { .. }) || !text.trim().is_empty() || long_command || has_extras(output);
+    let foldable = !matches!(view.body, Body::Nothing | Body::Link { .. })
+        || !text.trim().is_empty()
+        || long_command
+        || has_extras(output);
     html.markup(if foldable { "<details class=\"card" } else { "<div class=\"card" });
     view.classes.iter().for_each(|class| {
         html.markup(" ").markup(class);
@@ -39,7 +43,7 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
         html.markup(" data-since=\"").text(&at.iso_millis()).markup("\"");
     }
     // A picture is worth more than the line it would take to hide it.
-    let open = view.open || (tool.state == ToolState::Done && has_extras(output));
+    let open = view.open || (tool.state == ToolState::Done && has_picture(output));
     html.markup(if foldable && open { " open>" } else { ">" });
     html.markup(if foldable { "<summary class=\"head\">" } else { "<div class=\"head\">" });
     head(&view, tool, html);
@@ -82,7 +86,11 @@ fn head(view: &View, tool: &Tool, html: &mut Html) {
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(state_word(tool.state));
     html.markup("\"></span><span class=\"name\" title=\"");
     html.markup(if tool.orphan { "Tool Result · " } else { "Tool Call · " }).text(&one_line(&tool.name, 120));
-    html.markup("\"><i class=\"icon i-").markup(view.icon).markup("\"></i>").text(&view.verb).markup("</span>");
+    html.markup("\"><i class=\"icon i-")
+        .markup(view.icon)
+        .markup("\"></i>")
+        .text(&view.verb)
+        .markup("</span>");
     if let Body::Link { url } = &view.body {
         html.markup("<span class=\"arg\">");
         link(&url.as_str(), html);
@@ -107,7 +115,13 @@ pub(crate) fn facts(facts: &[Fact], html: &mut Html) {
     html.markup("<span class=\"facts\">");
     for (number, fact) in facts.iter().enumerate() {
         let apart = number > 0 && !(fact.tone == Tone::Minus && facts[number - 1].tone == Tone::Plus);
-        html.markup(if apart { " · " } else if number > 0 { " " } else { "" });
+        html.markup(if apart {
+            " · "
+        } else if number > 0 {
+            " "
+        } else {
+            ""
+        });
         html.markup(match fact.tone {
             Tone::Plain | Tone::Took => "<span>",
             Tone::Plus => "<span class=\"plus\">",
@@ -139,7 +153,15 @@ fn peek(tool: &Tool, view: &View, text: &str, html: &mut Html) {
     html.markup("</span>");
 }
 
-fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &View, text: &str, html: &mut Html) {
+fn body(
+    context: &Context<'_>,
+    index: usize,
+    entry: &Entry,
+    tool: &Tool,
+    view: &View,
+    text: &str,
+    html: &mut Html,
+) {
     match &view.body {
         Body::Nothing | Body::Link { .. } => {}
         Body::Diff(files) => diffs(files, view.argument == files.first().map_or("", |file| &file.path), html),
@@ -171,7 +193,9 @@ fn body(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, view: &
             html.markup("</ol>");
         }
         Body::Input => {
-            html.markup("<pre class=\"input\">").text(&indented(&tool.input, context.options.limits.bytes)).markup("</pre>");
+            html.markup("<pre class=\"input\">")
+                .text(&indented(&tool.input, context.options.limits.bytes))
+                .markup("</pre>");
         }
     }
 }
@@ -213,16 +237,27 @@ fn file_list(context: &Context<'_>, files: &[Text], html: &mut Html) {
     let mut seen = HashSet::new();
     let unique = files.iter().map(Text::as_str).filter(|file| seen.insert(file.to_string()));
     for file in unique.take(context.options.limits.items) {
-        html.markup("<li>").text(&crate::view::relative(&file, cwd.as_deref())).markup("</li>");
+        html.markup("<li>").text(&crate::title::relative(&file, cwd.as_deref())).markup("</li>");
     }
     html.markup("</ul>");
     if files.len() > context.options.limits.items {
-        cut(&format!("… {} not shown", plural((files.len() - context.options.limits.items) as u64, "file")), html);
+        cut(
+            &format!("… {} not shown", plural((files.len() - context.options.limits.items) as u64, "file")),
+            html,
+        );
     }
 }
 
 /// A subagent: its last three calls, its answer, everything it did behind a toggle, and its totals.
-fn nested(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, prompt: &Text, answer: &str, html: &mut Html) {
+fn nested(
+    context: &Context<'_>,
+    index: usize,
+    entry: &Entry,
+    tool: &Tool,
+    prompt: &Text,
+    answer: &str,
+    html: &mut Html,
+) {
     let children = context.outline.children(index);
     let calls: Vec<usize> = calls_under(context, children);
     html.markup("<div class=\"nested\">");
@@ -236,11 +271,17 @@ fn nested(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, promp
         if let Some(Entry { block: Block::Tool(tool), .. }) = context.entries.get(call) {
             let view = View::of(&context.entries[call], tool, cwd.as_deref(), 0);
             html.markup("<div class=\"line ").markup(view.classes.first().unwrap_or(&""));
-            html.markup("\"><b>").text(&view.verb).markup("</b> ").text(&one_line(&view.argument, 160)).markup("</div>");
+            html.markup("\"><b>")
+                .text(&view.verb)
+                .markup("</b> ")
+                .text(&one_line(&view.argument, 160))
+                .markup("</div>");
         }
     }
     if !children.is_empty() {
-        html.markup("<details class=\"work\"><summary>").text(&plural(children.len() as u64, "step")).markup("</summary>");
+        html.markup("<details class=\"work\"><summary>")
+            .text(&plural(children.len() as u64, "step"))
+            .markup("</summary>");
         for &child in children.iter().take(context.options.limits.items) {
             entry_html(context, child, html);
         }
@@ -254,18 +295,6 @@ fn nested(context: &Context<'_>, index: usize, entry: &Entry, tool: &Tool, promp
         prose(context, answer, html);
     }
     html.markup("<footer>").text(&totals_line(entry, tool, calls.len() as u64)).markup("</footer></div>");
-}
-
-/// The tool calls among these entries, runs taken apart.
-pub(crate) fn calls_under(context: &Context<'_>, children: &[usize]) -> Vec<usize> {
-    let mut calls = Vec::new();
-    for &child in children {
-        match context.outline.members(child) {
-            [] if matches!(context.entries.get(child), Some(Entry { block: Block::Tool(_), .. })) => calls.push(child),
-            members => calls.extend(members),
-        }
-    }
-    calls
 }
 
 fn result(context: &Context<'_>, showing: Showing, text: &str, html: &mut Html) {
@@ -284,14 +313,22 @@ fn has_extras(output: Option<&Output>) -> bool {
     output.is_some_and(|output| output.parts.iter().any(|piece| !matches!(piece, Piece::Text { .. })))
 }
 
+fn has_picture(output: Option<&Output>) -> bool {
+    output.is_some_and(|output| output.parts.iter().any(|piece| matches!(piece, Piece::Attachment { .. })))
+}
+
 /// Pictures, documents and pieces nobody understands.
 fn extras(context: &Context<'_>, output: Option<&Output>, html: &mut Html) {
     for piece in output.map_or(&[][..], |output| &output.parts) {
         match piece {
             Piece::Text { .. } => {}
-            Piece::Attachment { attachment: one } => attachment(one, context.options.limits.image_bytes, html),
+            Piece::Attachment { attachment: one } => {
+                attachment(one, context.options.limits.image_bytes, html)
+            }
             Piece::Other { raw } => {
-                html.markup("<pre class=\"input\">").text(&indented(raw, context.options.limits.bytes)).markup("</pre>");
+                html.markup("<pre class=\"input\">")
+                    .text(&indented(raw, context.options.limits.bytes))
+                    .markup("</pre>");
             }
         }
     }
@@ -300,7 +337,10 @@ fn extras(context: &Context<'_>, output: Option<&Output>, html: &mut Html) {
 /// What a call waits for. The answers are words here; a client that can answer makes buttons of them.
 fn ask(tool: &Tool, view: &View, html: &mut Html) {
     let Some(ask) = &tool.ask else { return };
-    html.markup("<div class=\"ask\" data-ask=\"").text(&ask.id).markup("\"><b>Wants to use ").text(&view.verb);
+    html.markup("<div class=\"ask\" data-ask=\"")
+        .text(&ask.id)
+        .markup("\"><b>Wants to use ")
+        .text(&view.verb);
     html.markup("</b> <code>").text(&one_line(&view.argument, 300)).markup("</code>");
     if let Some(reason) = &ask.reason {
         html.markup("<p>").text(&one_line(&reason.as_str(), 1_000)).markup("</p>");
@@ -317,107 +357,53 @@ fn ask(tool: &Tool, view: &View, html: &mut Html) {
 
 /// A run of reads and searches as one card: each file and each search once, contents hidden.
 fn explored(context: &Context<'_>, index: usize, html: &mut Html) {
-    let run = Run::of(context, context.outline.members(index));
-    html.markup("<details class=\"card ").markup(run.class()).markup("\" open><summary class=\"head\">");
-    html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(run.word()).markup("\"></span>");
-    html.markup("<span class=\"name\" title=\"Tool Call\"><i class=\"icon i-search\"></i>Explored</span>");
+    const OPEN_ROWS: usize = 16;
+    let members = context.outline.members(index);
+    let run = Run::of(context, members);
+    html.markup("<details class=\"card ").markup(run.class());
+    html.markup(if run.rows.len() > OPEN_ROWS { "\">" } else { "\" open>" });
+    html.markup("<summary class=\"head\"><span class=\"state\" role=\"img\" aria-label=\"")
+        .markup(run.word());
+    html.markup(
+        "\"></span><span class=\"name\" title=\"Tool Call\"><i class=\"icon i-search\"></i>Explored</span>",
+    );
     html.markup("<span class=\"arg\">").text(&run.title()).markup("</span><span class=\"facts\">");
     if run.took_ms >= 100 {
         html.text(&duration(run.took_ms));
     }
     html.markup("</span></summary><ul class=\"files\">");
-    for row in run.rows.iter().take(context.options.limits.items) {
-        html.markup("<li id=\"e-").text(&context.entries[row.index].id);
-        html.markup(if row.again { "\" hidden>" } else if row.failed { "\" class=\"error\">" } else { "\">" });
-        if !row.again {
-            if row.search {
-                html.markup("<b>").text(&row.verb).markup("</b> ");
-            }
-            html.text(&row.what);
-        }
-        html.markup("</li>");
-    }
+    run.rows.iter().take(context.options.limits.items).for_each(|row| explored_row(context, row, html));
     html.markup("</ul>");
     if run.rows.len() > context.options.limits.items {
-        let missing = (run.rows.len() - context.options.limits.items) as u64;
-        cut(&format!("… {missing} not shown"), html);
+        cut(&format!("… {} not shown", run.rows.len() - context.options.limits.items), html);
     }
     html.markup("</details>");
+    let cwd = context.cwd();
+    for entry in members.iter().filter_map(|member| context.entries.get(*member)) {
+        if let Block::Tool(tool) = &entry.block {
+            extras(context, tool.output.as_deref(), html);
+            if tool.ask.is_some() {
+                ask(tool, &View::of(entry, tool, cwd.as_deref(), 0), html);
+            }
+        }
+    }
 }
 
-/// A run of reads and searches.
-#[derive(Debug, Default)]
-pub(crate) struct Run {
-    pub(crate) rows: Vec<Row>,
-    pub(crate) took_ms: u64,
-    files: u64,
-    searches: u64,
-    failed: usize,
-    open: bool,
-    interrupted: bool,
-}
-
-/// One call of a run.
-#[derive(Debug)]
-pub(crate) struct Row {
-    index: usize,
-    pub(crate) verb: String,
-    pub(crate) what: String,
-    pub(crate) search: bool,
-    pub(crate) failed: bool,
-    /// True when the same was read or searched before.
-    pub(crate) again: bool,
-}
-
-impl Run {
-    pub(crate) fn of(context: &Context<'_>, members: &[usize]) -> Run {
-        let cwd = context.cwd();
-        let mut run = Run::default();
-        let mut seen = HashSet::new();
-        for &index in members {
-            let Some(entry) = context.entries.get(index) else { continue };
-            let Block::Tool(tool) = &entry.block else { continue };
-            let view = View::of(entry, tool, cwd.as_deref(), 0);
-            let search = view.icon != "read";
-            let failed = matches!(tool.state, ToolState::Failed | ToolState::Denied);
-            let again = !seen.insert((search, view.argument.clone()));
-            run.files += u64::from(!search && !again);
-            run.searches += u64::from(search && !again);
-            run.failed += usize::from(failed);
-            run.open |= !tool.state.is_final();
-            run.interrupted |= tool.state == ToolState::Interrupted;
-            run.took_ms = run.took_ms.saturating_add(crate::view::took_ms(entry, tool).unwrap_or(0));
-            run.rows.push(Row { index, verb: view.verb.into_owned(), what: view.argument, search, failed, again });
+fn explored_row(context: &Context<'_>, row: &Row, html: &mut Html) {
+    html.markup("<li id=\"e-").text(&context.entries[row.index].id);
+    html.markup(match (row.again, &row.failed) {
+        (true, None) => "\" hidden>",
+        (_, Some(_)) => "\" class=\"error\">",
+        (false, None) => "\">",
+    });
+    if !row.again || row.failed.is_some() {
+        if row.search {
+            html.markup("<b>").text(&row.verb).markup("</b> ");
         }
-        run
+        html.text(&row.what);
     }
-
-    /// `4 files, 2 searches`.
-    pub(crate) fn title(&self) -> String {
-        let searches = || plural(self.searches, "search").replace("searchs", "searches");
-        match (self.files, self.searches) {
-            (files, 0) => plural(files, "file"),
-            (0, _) => searches(),
-            (files, _) => format!("{}, {}", plural(files, "file"), searches()),
-        }
+    if let Some(why) = &row.failed {
+        html.markup(" <small>").text(why).markup("</small>");
     }
-
-    /// Where the run stands: it fails only when all of it does.
-    pub(crate) fn class(&self) -> &'static str {
-        match () {
-            () if self.open => "pending",
-            () if self.interrupted => "interrupted",
-            () if self.failed == self.rows.len() => "error",
-            () => "success",
-        }
-    }
-
-    fn word(&self) -> &'static str {
-        match self.class() {
-            "pending" => "Running",
-            "interrupted" => "Interrupted",
-            "error" => "Failed",
-            _ => "Done",
-        }
-    }
+    html.markup("</li>");
 }

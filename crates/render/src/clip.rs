@@ -42,21 +42,26 @@ impl<'a> Clip<'a> {
             return Clip { head: text, missing: None, tail: "" };
         }
         let (head_bytes, head_lines) = (bytes - bytes / 3, (lines - lines / 3).max(1));
-        let ends = memchr::memchr_iter(b'\n', text.as_bytes()).nth(head_lines - 1).map_or(text.len(), |end| end + 1);
+        let ends =
+            memchr::memchr_iter(b'\n', text.as_bytes()).nth(head_lines - 1).map_or(text.len(), |end| end + 1);
         let mut head = text.floor_char_boundary(ends.min(head_bytes));
         // Whole lines where the limit is in bytes and a line end is near.
         if let Some(end) = memchr::memrchr(b'\n', &text.as_bytes()[head.saturating_sub(400)..head]) {
             head = head.saturating_sub(400) + end + 1;
         }
         let rest = &text[head..];
-        let starts = memchr::memrchr_iter(b'\n', rest.trim_end_matches('\n').as_bytes()).nth((lines / 3).max(1) - 1);
+        let starts =
+            memchr::memrchr_iter(b'\n', rest.trim_end_matches('\n').as_bytes()).nth((lines / 3).max(1) - 1);
         let by_bytes = rest.len().saturating_sub(bytes / 3);
         let tail = rest.ceil_char_boundary(starts.map_or(0, |start| start + 1).max(by_bytes));
         let skipped = &rest[..tail];
         if skipped.is_empty() {
             return Clip { head: text, missing: None, tail: "" };
         }
-        let missing = Missing { lines: memchr::memchr_iter(b'\n', skipped.as_bytes()).count() as u64, bytes: skipped.len() as u64 };
+        let missing = Missing {
+            lines: memchr::memchr_iter(b'\n', skipped.as_bytes()).count() as u64,
+            bytes: skipped.len() as u64,
+        };
         Clip { head: &text[..head], missing: Some(missing), tail: &rest[tail..] }
     }
 }
@@ -75,12 +80,16 @@ pub(crate) fn split_lines(text: &str, lines: usize) -> (&str, &str) {
     }
 }
 
-/// The last `lines` lines that are not blank, of at most some kilobytes.
+/// The last `lines` lines that say something, of at most some kilobytes: not those of brackets and rules alone.
 pub(crate) fn last_lines(text: &str, lines: usize) -> Vec<&str> {
     let near = &text[text.ceil_char_boundary(text.len().saturating_sub(2048))..];
-    let mut last: Vec<&str> = near.lines().rev().filter(|line| !line.trim().is_empty()).take(lines).collect();
+    let mut last: Vec<&str> = near.lines().rev().filter(says_something).take(lines).collect();
     last.reverse();
     last
+}
+
+fn says_something(line: &&str) -> bool {
+    line.chars().any(char::is_alphanumeric)
 }
 
 /// One line of at most `characters` characters, with an ellipsis where something is missing.
@@ -215,7 +224,8 @@ mod tests {
         assert_eq!(one_line("  abc  ", 5), "abc");
         assert_eq!(one_line("abcdefg", 5), "abcde…");
         assert_eq!(one_line("ab\ncd", 5), "ab …");
-        assert_eq!(last_lines("a\n\nb\n \nc\n", 2), ["b", "c"]);
+        assert_eq!(last_lines("a\n\nb\n \nc\n}\n", 2), ["b", "c"]);
+        assert!(last_lines("}\n", 2).is_empty());
         assert_eq!(split_lines("a\nb\nc", 2), ("a\nb\n", "c"));
     }
 }

@@ -25,7 +25,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { offset_s: 0, thinking: true, file_contents: false, unfolded: false, limits: Limits::default() }
+        Options {
+            offset_s: 0,
+            thinking: true,
+            file_contents: false,
+            unfolded: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -120,14 +126,20 @@ impl Outline {
 
     /// The entries of the conversation itself: neither a subagent's nor shown within another.
     pub fn roots(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places.iter().enumerate().filter(|(index, place)| place.host.is_none() && leads(place, *index)).map(first)
+        self.places
+            .iter()
+            .enumerate()
+            .filter(|(index, place)| place.host.is_none() && leads(place, *index))
+            .map(first)
     }
 
     /// The entry of the conversation itself in which this one is shown: what must be rendered again when it changes.
     pub fn root_of(&self, index: usize) -> usize {
         let mut at = index;
         // A host and a leader come before what they show, so that this ends.
-        while let Some(up) = self.places.get(at).and_then(|place| place.host.or(place.leader)).filter(|up| *up < at) {
+        while let Some(up) =
+            self.places.get(at).and_then(|place| place.host.or(place.leader)).filter(|up| *up < at)
+        {
             at = up;
         }
         at
@@ -188,7 +200,8 @@ mod tests {
 
     #[test]
     fn runs_and_subagents_are_shown_within_their_first_and_their_call() {
-        let mut entries = vec![tool("a", "Read", json!({})), tool("b", "Grep", json!({})), tool("t", "Task", json!({}))];
+        let mut entries =
+            vec![tool("a", "Read", json!({})), tool("b", "Grep", json!({})), tool("t", "Task", json!({}))];
         entries.extend([tool("c", "Read", json!({})), reply("d", "x"), tool("e", "Read", json!({}))]);
         for (index, group) in [(0, "a"), (1, "a"), (3, "c"), (5, "c")] {
             entries[index].group = Some(group.into());
@@ -215,15 +228,16 @@ mod tests {
         entries[0].parent = Some("t0".into());
         entries[1].parent = Some("gone".into());
         entries[2].parent = Some("t3".into());
-        for index in 3..50 {
-            entries[index].parent = Some(format!("t{}", index - 1).into());
+        for (index, entry) in entries.iter_mut().enumerate().skip(3) {
+            entry.parent = Some(format!("t{}", index - 1).into());
         }
         let outline = Outline::of(&entries);
         let mut seen = Vec::new();
-        let mut todo: Vec<usize> = outline.roots().collect();
-        while let Some(index) = todo.pop() {
+        let mut todo: Vec<(usize, u8)> = outline.roots().map(|index| (index, 0)).collect();
+        while let Some((index, depth)) = todo.pop() {
+            assert!(depth <= DEPTH);
             seen.push(index);
-            todo.extend(outline.children(index));
+            todo.extend(outline.children(index).iter().map(|child| (*child, depth + 1)));
         }
         seen.sort_unstable();
         assert_eq!(seen, (0..50).collect::<Vec<_>>());

@@ -55,19 +55,18 @@ const CONTEXT_LINES: usize = 3;
 /// Texts bigger than this together are not compared: all of the old is shown as removed, all of the new as added.
 const COMPARED_BYTES_MAX: usize = 2 << 20;
 
+/// Nor are texts with more lines than this between the first and the last that differ: a million braces against a
+/// million others take the algorithm seconds.
+const COMPARED_LINES_MAX: usize = 50_000;
+
 /// Lines of one diff; the rest is cut, and counted.
 const LINES_MAX: usize = 20_000;
 
 impl Diff {
     /// The change from one text to another, with three lines around it. Numbers count from the start of the texts.
     pub(crate) fn between(old: &str, new: &str) -> Diff {
-        let mut builder = Builder::default();
         if old.len().saturating_add(new.len()) > COMPARED_BYTES_MAX {
-            builder.diff.truncated = true;
-            builder.start(1, 1);
-            old.lines().for_each(|line| builder.removed.push(line.to_owned()));
-            new.lines().for_each(|line| builder.added.push(line.to_owned()));
-            return builder.finish();
+            return Diff::replaced(old, new);
         }
         let lines = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
         let (mut old_lines, mut new_lines) = (lines(old), lines(new));
@@ -76,6 +75,13 @@ impl Diff {
             let ends = |text: &str| lines(&text.replace('\n', "␊\n").replace("\r␊", "␍␊"));
             (old_lines, new_lines) = (ends(old), ends(new));
         }
+        let same = |(a, b): &(&String, &String)| a == b;
+        let before = old_lines.iter().zip(&new_lines).take_while(same).count();
+        let after = old_lines.iter().rev().zip(new_lines.iter().rev()).take_while(same).count();
+        if (old_lines.len() + new_lines.len()).saturating_sub(2 * (before + after)) > COMPARED_LINES_MAX {
+            return Diff::replaced(old, new);
+        }
+        let mut builder = Builder::default();
         let operations = capture_diff_slices(Algorithm::Myers, &old_lines, &new_lines);
         for (index, group) in group_diff_ops(operations, CONTEXT_LINES).iter().enumerate() {
             let Some(first) = group.first() else { continue };
@@ -108,6 +114,16 @@ impl Diff {
                 }
             }
         }
+        builder.finish()
+    }
+
+    /// All of the old removed, all of the new added: for what is too big to compare.
+    fn replaced(old: &str, new: &str) -> Diff {
+        let mut builder = Builder { work: words::Work::NONE, ..Builder::default() };
+        builder.diff.truncated = true;
+        builder.start(1, 1);
+        old.lines().for_each(|line| builder.remove(line));
+        new.lines().for_each(|line| builder.added.push(line.to_owned()));
         builder.finish()
     }
 
@@ -378,6 +394,10 @@ mod tests {
 
     #[test]
     fn what_is_too_big_is_cut_and_says_so() {
+        let many = Diff::between(&"}\n".repeat(COMPARED_LINES_MAX), &"{\n".repeat(COMPARED_LINES_MAX));
+        assert!(many.truncated);
+        let one = Diff::between(&"}\n".repeat(COMPARED_LINES_MAX), &"}\n".repeat(COMPARED_LINES_MAX + 1));
+        assert_eq!((one.added, one.removed, one.truncated), (1, 0, false));
         let big = "line\n".repeat(COMPARED_BYTES_MAX / 5);
         let diff = Diff::between(&big, "x");
         assert!(diff.truncated);
@@ -386,5 +406,28 @@ mod tests {
         let mut html = Html::default();
         diff.to_html(&mut html);
         assert!(html.as_str().ends_with("<div class=\"cut\">Too big to compare in full</div></div>"));
+    }
+
+    /// Texts that share many lines in no common order are the worst case. Run by hand in a release build.
+    #[test]
+    #[ignore = "measures time"]
+    #[allow(clippy::disallowed_methods)]
+    fn measure_hostile_texts() {
+        let shuffled = |factor: usize, words: &str| -> String {
+            (0..30_000usize).map(|n| format!("{} {words}\n", n.wrapping_mul(factor) % 9973)).collect()
+        };
+        for (old, new) in [
+            (shuffled(1, "x"), shuffled(7919, "x")),
+            (shuffled(1, "a b c d"), shuffled(1, "a e c f")),
+            ("}\n".repeat(500_000), "}\n{\n".repeat(250_000)),
+            ("}\n".repeat(25_000), "}\n{\n".repeat(12_000)),
+            ("a b ".repeat(200_000), "b a ".repeat(200_000)),
+            ("a(b)c(d)\n".repeat(50_000), "a[b]c[d]\n".repeat(50_000)),
+        ] {
+            let start = std::time::Instant::now();
+            let diff = Diff::between(&old, &new);
+            println!("{} bytes, {} lines: {:?}", old.len(), diff.lines.len(), start.elapsed());
+            assert!(start.elapsed().as_secs() < 3);
+        }
     }
 }

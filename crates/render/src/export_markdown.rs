@@ -8,14 +8,14 @@ use parlor_model::session::Session;
 use parlor_model::tool::Tool;
 
 use crate::attachment_html::label;
-use crate::card_html::{Run, calls_under};
 use crate::clip::{Clip, indented, one_line, output_text};
 use crate::context::{Context, Options, Outline};
-use crate::entry_html::compaction;
-use crate::measure::{clock, date, day};
+use crate::measure::{clock, compaction, date, day};
 use crate::page::usage;
 use crate::plain::changes;
-use crate::view::{Body, Showing, View, title_call, totals_line};
+use crate::run::{Run, calls_under};
+use crate::title::title_call;
+use crate::view::{Body, Showing, View, totals_line};
 use crate::{ansi, highlight, visible};
 
 /// A whole conversation.
@@ -53,7 +53,7 @@ pub fn entry(context: &Context<'_>, index: usize, out: &mut String) {
         Block::Prompt(prompt) => {
             prose(context, &prompt.text.as_str(), "", out);
             for one in &prompt.attachments {
-                out.push_str("*");
+                out.push('*');
                 inline(&label(one), out);
                 out.push_str("*\n\n");
             }
@@ -132,7 +132,11 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
     match view.result {
         Showing::Prose => prose(context, &text, "", out),
         Showing::Hidden | Showing::Terminal | Showing::Text => {
-            fence("", &clipped(&ansi::to_plain(&text), context.options.limits.bytes, context.options.limits.lines), out);
+            fence(
+                "",
+                &clipped(&ansi::to_plain(&text), context.options.limits.bytes, context.options.limits.lines),
+                out,
+            );
         }
     }
 }
@@ -152,7 +156,11 @@ fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &
             }
         }
         Body::Preview { path, content } => {
-            fence(highlight::language_of_path(path), &clipped(&content.as_str(), limits.bytes, limits.lines), out);
+            fence(
+                highlight::language_of_path(path),
+                &clipped(&content.as_str(), limits.bytes, limits.lines),
+                out,
+            );
         }
         Body::Todo(todos) => {
             for todo in todos.iter().take(limits.items) {
@@ -294,5 +302,53 @@ fn clipped(text: &str, bytes: usize, lines: usize) -> String {
     match clip.missing {
         None => clip.head.to_owned(),
         Some(missing) => format!("{}\n{}\n{}", clip.head, missing.words(), clip.tail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{done, prompt, reply};
+    use serde_json::json;
+
+    #[test]
+    fn a_conversation_in_full() {
+        let mut entries = vec![
+            prompt("p", "Hi", Author::Person),
+            done("t", "Bash", json!({"command": "ls `x`"}), "a\n```\nb"),
+            reply("r", "```rust\nfn cut_off("),
+            prompt("q", "Next", Author::Person),
+        ];
+        entries[2].opens = false;
+        let session = Session { title: Some("A *title*".into()), ..Session::default() };
+        assert_eq!(
+            transcript(&session, &entries, &Options::default()),
+            "# A \\*title\\*\n\n0 prompts · 0 tool calls\n\n*15 November 2026*\n\n## User · 14:02\n\nHi\n\n\
+             ## Assistant · 14:02\n\n**Tool Call** ``Bash(ls `x`)``\n\n**Tool Result**\n\n````\na\n```\nb\n````\n\n\
+             ```rust\nfn cut_off(\n```\n\n## User · 14:02\n\nNext\n\n"
+        );
+    }
+
+    #[test]
+    fn a_fence_cannot_be_closed_from_inside() {
+        for ticks in 0..8 {
+            let mut out = String::new();
+            fence("", &"`".repeat(ticks), &mut out);
+            let length = out.chars().take_while(|c| *c == '`').count();
+            assert!(length > ticks && length >= 3, "{out}");
+        }
+    }
+
+    #[test]
+    fn an_open_fence_is_found() {
+        for (text, open) in [
+            ("```\na\n```", None),
+            ("```\na", Some("```")),
+            ("~~~~\n```\n~~~", Some("~~~~")),
+            ("a ``` b", None),
+            ("```a`b\n", None),
+        ] {
+            assert_eq!(open_fence(text).as_deref(), open, "{text}");
+        }
     }
 }

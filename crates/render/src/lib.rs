@@ -17,13 +17,16 @@ pub mod page;
 mod paint;
 mod patch;
 pub mod plain;
+mod run;
 #[cfg(test)]
 mod sample;
 pub mod terminal;
+mod terminal_lines;
+mod title;
 mod view;
 mod visible;
 
 pub use context::{Context, Limits, Options, Outline};
 pub use html::Html;
 pub use paint::Paint;
-pub use view::title_call;
+pub use title::title_call;

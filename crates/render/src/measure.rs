@@ -36,6 +36,18 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `Context compacted · 148k → 12k tokens`.
+pub(crate) fn compaction(before: Option<u64>, after: Option<u64>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            format!("Context compacted · {} → {} tokens", tokens(before), tokens(after))
+        }
+        (Some(before), None) => format!("Context compacted · {} tokens before", tokens(before)),
+        (None, Some(after)) => format!("Context compacted · {} tokens after", tokens(after)),
+        (None, None) => "Context compacted".to_owned(),
+    }
+}
+
 /// The time of day, `14:02`.
 pub(crate) fn clock(time: Time, offset_s: i32) -> String {
     let seconds = shifted(time, offset_s).rem_euclid(86_400);
@@ -50,13 +62,25 @@ pub(crate) fn day(time: Time, offset_s: i32) -> i64 {
 /// The date, `15 November 2026`.
 pub(crate) fn date(time: Time, offset_s: i32) -> String {
     const MONTHS: [&str; 12] = [
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
         "December",
     ];
     // Shifted into UTC, the day in UTC is the day in the reader's zone.
     let stamp = Time(time.0.saturating_add(i64::from(offset_s).saturating_mul(1_000_000))).iso_millis();
     let mut parts = stamp.split(['-', 'T']);
-    let (Some(year), Some(month), Some(day)) = (parts.next(), parts.next(), parts.next()) else { return stamp };
+    let (Some(year), Some(month), Some(day)) = (parts.next(), parts.next(), parts.next()) else {
+        return stamp;
+    };
     let month = month.parse::<usize>().ok().and_then(|month| MONTHS.get(month.wrapping_sub(1)));
     format!("{} {} {year}", day.trim_start_matches('0'), month.unwrap_or(&""))
 }

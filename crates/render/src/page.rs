@@ -72,7 +72,12 @@ pub(crate) fn usage(session: &Session) -> String {
     if used.total() > 0 {
         let cached = used.cache_read.saturating_add(used.cache_write);
         let input = used.input.saturating_add(cached);
-        words.push(format!("{} tokens in ({} cached), {} out", tokens(input), tokens(used.cache_read), tokens(used.output)));
+        words.push(format!(
+            "{} tokens in ({} cached), {} out",
+            tokens(input),
+            tokens(used.cache_read),
+            tokens(used.output)
+        ));
     }
     if let Some(window) = session.context_window.filter(|window| *window > 0 && session.context > 0) {
         words.push(format!("context {} % full", session.context.saturating_mul(100) / window));
@@ -83,13 +88,19 @@ pub(crate) fn usage(session: &Session) -> String {
 
 /// The prompts of people, to jump to. A conversation of one or two needs no table.
 fn contents(context: &Context<'_>, html: &mut Html) {
-    let prompts: Vec<(&Entry, &Prompt)> = context.outline.roots().filter_map(|index| person_prompt(&context.entries[index])).collect();
+    let prompts: Vec<(&Entry, &Prompt)> =
+        context.outline.roots().filter_map(|index| person_prompt(&context.entries[index])).collect();
     if prompts.len() < 3 {
         return;
     }
-    html.markup("<details class=\"contents\"><summary>").text(&plural(prompts.len() as u64, "prompt")).markup("</summary><ol>");
+    html.markup("<details class=\"contents\"><summary>")
+        .text(&plural(prompts.len() as u64, "prompt"))
+        .markup("</summary><ol>");
     for (entry, prompt) in prompts {
-        html.markup("<li><a href=\"#e-").text(&entry.id).markup("\">").text(&one_line(&prompt.text.as_str(), 100));
+        html.markup("<li><a href=\"#e-")
+            .text(&entry.id)
+            .markup("\">")
+            .text(&one_line(&prompt.text.as_str(), 100));
         html.markup("</a></li>");
     }
     html.markup("</ol></details>\n");
@@ -97,7 +108,66 @@ fn contents(context: &Context<'_>, html: &mut Html) {
 
 fn person_prompt(entry: &Entry) -> Option<(&Entry, &Prompt)> {
     match &entry.block {
-        Block::Prompt(prompt) if prompt.author == Author::Person && !prompt.text.is_blank() => Some((entry, prompt)),
+        Block::Prompt(prompt) if prompt.author == Author::Person && !prompt.text.is_blank() => {
+            Some((entry, prompt))
+        }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{done, prompt, reply};
+    use parlor_model::time::Time;
+    use parlor_model::usage::Usage;
+    use serde_json::json;
+
+    fn sample() -> (Session, Vec<Entry>) {
+        let usage = Usage { input: 1_000, output: 2_000, cache_read: 97_000, ..Usage::default() };
+        let title = Some("Retry </title> budget".into());
+        let session =
+            Session { title, model: Some("opus".into()), usage, cost_usd: Some(0.214), ..Session::default() };
+        let mut entries = vec![
+            prompt("p", "Hi", Author::Person),
+            reply("r", "Hello."),
+            done("t", "Bash", json!({"command": "ls"}), "x"),
+        ];
+        entries.extend([prompt("q", "More", Author::Person), prompt("s", "Again", Author::Person)]);
+        entries[3].at = entries[3].at.map(|at| Time(at.0 + 86_400_000_000));
+        entries[4].at = entries[3].at;
+        (session, entries)
+    }
+
+    #[test]
+    fn a_page_stands_by_itself() {
+        let (session, entries) = sample();
+        let html = page(&session, &entries, &Options::default()).into_string();
+        assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
+        assert!(html.contains("content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\""));
+        assert!(html.contains("<title>Retry &lt;/title&gt; budget</title>"));
+        assert!(html.contains("98k tokens in (97k cached), 2.0k out · $0.21"), "{html}");
+        assert_eq!(html.matches("<div class=\"date\">").count(), 2);
+        assert!(html.contains("<li><a href=\"#e-p\">Hi</a></li>"));
+        for never in ["<script", "<link", "@import", "url(\"http", "url(http", "src=\"http"] {
+            assert!(!html.contains(never), "{never}");
+        }
+        assert_eq!(html, page(&session, &entries, &Options::default()).into_string());
+    }
+
+    #[test]
+    fn every_entry_is_on_the_page_once() {
+        let (session, mut entries) = sample();
+        entries[2].parent = Some("nobody".into());
+        let html = page(&session, &entries, &Options::default()).into_string();
+        for entry in &entries {
+            assert_eq!(html.matches(&format!("id=\"e-{}\"", entry.id)).count(), 1, "{}", entry.id);
+        }
+    }
+
+    #[test]
+    fn an_empty_session_has_a_page() {
+        let html = page(&Session::default(), &[], &Options::default()).into_string();
+        assert!(html.contains("<h1>Conversation</h1>"));
     }
 }

@@ -6,13 +6,15 @@ use parlor_model::tool::{FileChange, FilePatch};
 pub(crate) fn files(diff: &str) -> Vec<FilePatch> {
     let mut starts: Vec<usize> = Vec::new();
     let (mut at, mut header) = (0, false);
-    for line in diff.split_inclusive('\n') {
-        // `diff --git` opens a file; without it, `---` does, unless that belongs to the header just opened.
+    let mut lines = diff.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        // `diff --git` opens a file; without it `---` before `+++` does, unless both belong to a header just opened.
         let git = line.starts_with("diff --git ");
-        if git || (line.starts_with("--- ") && !header && diff[at..].contains("\n+++ ")) {
+        let pair = line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        if git || (pair && !header) {
             starts.push(at);
         }
-        header = if git { true } else { header && !line.starts_with("@@") };
+        header = git || (header && !line.starts_with("@@"));
         at += line.len();
     }
     let ends = starts.iter().skip(1).copied().chain([diff.len()]);
@@ -21,7 +23,10 @@ pub(crate) fn files(diff: &str) -> Vec<FilePatch> {
 
 fn file(section: &str) -> FilePatch {
     let named = |prefix: &str| {
-        let name = section.lines().take_while(|line| !line.starts_with("@@")).find_map(|line| line.strip_prefix(prefix))?;
+        let name = section
+            .lines()
+            .take_while(|line| !line.starts_with("@@"))
+            .find_map(|line| line.strip_prefix(prefix))?;
         let name = name.split('\t').next().unwrap_or(name);
         Some(name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name))
     };
@@ -46,7 +51,10 @@ mod tests {
                     diff --git a/p.png b/p.png\nBinary files differ\n\
                     diff --git a/n b/n\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+new\n";
         let files = files(diff);
-        let seen: Vec<_> = files.iter().map(|file| (file.path.as_str().into_owned(), file.change, file.hunks.len())).collect();
+        let seen: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.as_str().into_owned(), file.change, file.hunks.len()))
+            .collect();
         assert_eq!(
             seen,
             [
@@ -56,6 +64,11 @@ mod tests {
             ]
         );
         assert_eq!(super::files("--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n").len(), 1);
+        assert_eq!(
+            super::files("--- x\n+++ x\n@@ -1 +1 @@\n--- a\n+b\n--- y\n+++ y\n@@ -1 +1 @@\n+c\n").len(),
+            2
+        );
         assert!(super::files("no diff at all").is_empty());
+        assert!(super::files(&"--- x\n".repeat(100_000)).is_empty());
     }
 }

@@ -11,9 +11,9 @@ use crate::attachment_html::label;
 use crate::clip::{Clip, count_lines, indented, output_text};
 use crate::context::{Context, Options, Outline};
 use crate::diff::Sign;
-use crate::entry_html::compaction;
-use crate::measure::plural;
-use crate::view::{Body, FileDiff, Showing, View, title_call};
+use crate::measure::{compaction, plural};
+use crate::title::title_call;
+use crate::view::{Body, FileDiff, Showing, View};
 use crate::{ansi, visible};
 
 /// A whole conversation.
@@ -65,7 +65,9 @@ pub fn entry(context: &Context<'_>, index: usize, out: &mut String) {
             let text = notice.text.as_str();
             let text = match &notice.kind {
                 NoticeKind::Interrupted => format!("⚠ Interrupted\n{text}"),
-                NoticeKind::Compaction { before, after } => format!("{}\n{text}", compaction(*before, *after)),
+                NoticeKind::Compaction { before, after } => {
+                    format!("{}\n{text}", compaction(*before, *after))
+                }
                 NoticeKind::Command { command } => format!("{}\n{text}", command.as_str()),
                 _ => text.into_owned(),
             };
@@ -101,7 +103,9 @@ fn call(context: &Context<'_>, tool: &Tool, view: &View, cwd: Option<&str>) -> S
                 text.push_str(&format!("\n[{}] {}", todo_sign(todo.status), todo.text.as_str()));
             }
         }
-        Body::Questions(questions) => questions.iter().for_each(|question| text.push_str(&format!("\n{}", question.as_str()))),
+        Body::Questions(questions) => {
+            questions.iter().for_each(|question| text.push_str(&format!("\n{}", question.as_str())))
+        }
         Body::Input => text.push_str(&format!("\n{}", indented(&tool.input, context.options.limits.bytes))),
         Body::Nothing | Body::Files(_) | Body::Link { .. } => {}
     }
@@ -145,7 +149,9 @@ fn result(context: &Context<'_>, output: &Output, view: &View) -> String {
     for piece in &output.parts {
         match piece {
             Piece::Attachment { attachment } => text.push_str(&format!("\n[{}]", label(attachment))),
-            Piece::Other { raw } => text.push_str(&format!("\n{}", indented(raw, context.options.limits.bytes))),
+            Piece::Other { raw } => {
+                text.push_str(&format!("\n{}", indented(raw, context.options.limits.bytes)))
+            }
             Piece::Text { .. } => {}
         }
     }
@@ -158,5 +164,57 @@ fn clipped(context: &Context<'_>, text: &str) -> String {
     match clip.missing {
         None => clip.head.to_owned(),
         Some(missing) => format!("{}\n{}\n{}", clip.head, missing.words(), clip.tail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{done, entry as sample_entry, notice, prompt, reply, tool};
+    use parlor_model::block::{Author, Unknown};
+    use serde_json::json;
+
+    fn text(entries: &[Entry]) -> String {
+        transcript(&Session::default(), entries, &Options::default())
+    }
+
+    #[test]
+    fn every_message_starts_with_its_label() {
+        let unknown = Block::Unknown(Unknown { kind: "marble".into(), raw: json!(1).into() });
+        let entries = [
+            prompt("p", "Hi", Author::Person),
+            reply("r", "Hello."),
+            done("t", "Bash", json!({"command": "ls"}), "a\nb\n"),
+            tool("o", "Bash", json!({"command": "sleep 9"})),
+            prompt("m", "Go on", Author::Machine),
+            notice("n", NoticeKind::Interrupted, ""),
+            sample_entry("u", unknown),
+        ];
+        assert_eq!(
+            text(&entries),
+            "[User]\nHi\n\n[Assistant]\nHello.\n\n[Tool Call]\nBash(ls)\n\n[Tool Result]\na\nb\n\n\
+             [Tool Call]\nBash(sleep 9)\n\n[System]\nGo on\n\n[System]\n⚠ Interrupted\n\n[Marble]\n1\n\n"
+        );
+    }
+
+    #[test]
+    fn files_that_were_read_are_counted_and_changes_are_shown() {
+        let entries = [
+            done("a", "Read", json!({"file_path": "a"}), "1\n2\n"),
+            done("b", "Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"}), "ok"),
+        ];
+        assert_eq!(
+            text(&entries),
+            "[Tool Call]\nRead(a)\n\n[Tool Result]\n(2 lines not shown)\n\n\
+             [Tool Call]\nUpdate(a)\nAdded 1 line, removed 1 line\n-x\n+y\n\n[Tool Result]\nok\n\n"
+        );
+    }
+
+    #[test]
+    fn a_subagent_s_messages_are_left_out_and_escapes_are_dropped() {
+        let mut inner = reply("r", "inner");
+        inner.parent = Some("t".into());
+        let entries = [done("t", "Task", json!({"description": "d"}), "\u{1b}[31mred\u{1b}[0m"), inner];
+        assert_eq!(text(&entries), "[Tool Call]\nTask(d)\n\n[Tool Result]\nred\n\n");
     }
 }

@@ -8,7 +8,19 @@ use parlor_model::tool::{Output, Tool, ToolState};
 pub(crate) fn entry(id: &str, block: Block) -> Entry {
     let at = Some(Time(1_794_751_320_000_000));
     let (parent, message, group, ended) = (None, None, None, None);
-    Entry { id: id.into(), parent, message, seq: 0, at, ended, rev: 0, group, opens: true, overtaken: false, block }
+    Entry {
+        id: id.into(),
+        parent,
+        message,
+        seq: 0,
+        at,
+        ended,
+        rev: 0,
+        group,
+        opens: true,
+        overtaken: false,
+        block,
+    }
 }
 
 pub(crate) fn prompt(id: &str, text: &str, author: Author) -> Entry {
@@ -36,7 +48,13 @@ pub(crate) fn done(id: &str, name: &str, input: serde_json::Value, output: &str)
     ended(id, name, input, ToolState::Done, Output::text(output))
 }
 
-pub(crate) fn ended(id: &str, name: &str, input: serde_json::Value, state: ToolState, output: Output) -> Entry {
+pub(crate) fn ended(
+    id: &str,
+    name: &str,
+    input: serde_json::Value,
+    state: ToolState,
+    output: Output,
+) -> Entry {
     let output = Some(Box::new(output));
     entry(id, Block::Tool(Box::new(Tool { state, output, ..Tool::call(name, input.into()) })))
 }

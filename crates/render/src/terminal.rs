@@ -1,7 +1,7 @@
 //! Entries for a terminal: readable at any width, outputs folded to a few lines unless the reader wants them all. It
 //! writes no escape that `Paint` did not make.
 
-use parlor_model::action::TodoStatus;
+use parlor_model::action::{Todo, TodoStatus};
 use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt, Thought};
 use parlor_model::entry::Entry;
 use parlor_model::role::Role;
@@ -9,18 +9,25 @@ use parlor_model::session::Session;
 use parlor_model::tool::{Output, Piece, Tool, ToolState};
 
 use crate::attachment_html::label;
-use crate::card_html::{Run, calls_under};
-use crate::clip::{Clip, count_lines, indented, one_line, output_text, split_lines};
+use crate::clip::{count_lines, indented, one_line, output_text, split_lines};
 use crate::context::{Context, Options, Outline};
-use crate::entry_html::compaction;
-use crate::measure::{clock, date, day, duration, plural};
+use crate::measure::{clock, compaction, date, day, duration, plural};
 use crate::page::usage;
 use crate::paint::{Ink, Paint, wrap};
-use crate::view::{Body, PREVIEW_LINES, Showing, Tone, View, title_call, totals_line};
-use crate::{ansi, highlight, markdown, patch};
+use crate::run::{Run, calls_under};
+use crate::terminal_lines::{FOLDED_LINES, Lines};
+use crate::title::title_call;
+use crate::view::{Body, FileDiff, PREVIEW_LINES, Showing, Tone, View, totals_line};
+use crate::{highlight, markdown, patch};
 
 /// A whole conversation.
-pub fn transcript(session: &Session, entries: &[Entry], options: &Options, width: usize, paint: Paint) -> String {
+pub fn transcript(
+    session: &Session,
+    entries: &[Entry],
+    options: &Options,
+    width: usize,
+    paint: Paint,
+) -> String {
     let outline = Outline::of(entries);
     let context = Context { session, entries, outline: &outline, options };
     let mut out = String::with_capacity(entries.len().saturating_mul(512));
@@ -28,8 +35,10 @@ pub fn transcript(session: &Session, entries: &[Entry], options: &Options, width
         paint.push(&[Ink::Bold], &one_line(&title.as_str(), width.max(20)), &mut out);
         out.push('\n');
     }
-    paint.push(&[Ink::Dim], &usage(session), &mut out);
-    out.push('\n');
+    for line in wrap(&paint.ink(Ink::Dim, &usage(session)), width.max(20)) {
+        out.push_str(&line);
+        out.push('\n');
+    }
     let mut today = None;
     for index in outline.roots() {
         if let Some(at) = entries[index].at.filter(|at| today != Some(day(*at, options.offset_s))) {
@@ -50,17 +59,6 @@ pub fn entry(context: &Context<'_>, index: usize, width: usize, paint: Paint) ->
     lines.out
 }
 
-/// Lines of a session's text that are shown of an output before it is unfolded.
-const FOLDED_LINES: usize = 4;
-
-/// What has been written, and what every part of it depends on.
-struct Lines<'a> {
-    out: String,
-    width: usize,
-    paint: Paint,
-    context: &'a Context<'a>,
-}
-
 impl Lines<'_> {
     fn entry(&mut self, entry: &Entry, index: usize) {
         if matches!(entry.block, Block::Thought(_)) && !self.context.options.thinking {
@@ -74,7 +72,11 @@ impl Lines<'_> {
         match &entry.block {
             Block::Prompt(prompt) => self.prompt(prompt),
             Block::Reply(reply) => {
-                let text = markdown::to_terminal(&self.prose(&reply.text.as_str()), self.width.saturating_sub(2), self.paint);
+                let text = markdown::to_terminal(
+                    &self.prose(&reply.text.as_str()),
+                    self.width.saturating_sub(2),
+                    self.paint,
+                );
                 self.indent("  ", &text);
                 if reply.interrupted {
                     self.line("  ", Ink::Warn, "⚠ Interrupted");
@@ -87,7 +89,11 @@ impl Lines<'_> {
                 let label = Role::Other(unknown.kind.to_string()).label();
                 self.line("? ", Ink::Gray, &one_line(&label, 60));
                 if self.context.options.unfolded {
-                    self.wrapped("    ", Ink::Dim, &indented(&unknown.raw, self.context.options.limits.bytes));
+                    self.wrapped(
+                        "    ",
+                        Ink::Dim,
+                        &indented(&unknown.raw, self.context.options.limits.bytes),
+                    );
                 }
             }
         }
@@ -110,7 +116,8 @@ impl Lines<'_> {
         if let Block::Prompt(Prompt { author: Author::Peer { name }, .. }) = &entry.block {
             self.paint.push(&[ink], &format!(" {}", one_line(&name.as_str(), 60)), &mut self.out);
         }
-        let time = entry.at.map_or_else(String::new, |at| format!("  {}", clock(at, self.context.options.offset_s)));
+        let time =
+            entry.at.map_or_else(String::new, |at| format!("  {}", clock(at, self.context.options.offset_s)));
         let rewound = if entry.overtaken { "  rewound" } else { "" };
         self.paint.push(&[Ink::Dim], &format!("{time}{rewound}"), &mut self.out);
         self.out.push('\n');
@@ -129,7 +136,8 @@ impl Lines<'_> {
                 self.wrapped("  ", Ink::Plain, &whole);
             }
             Author::Peer { .. } => {
-                let text = markdown::to_terminal(&self.prose(&text), self.width.saturating_sub(2), self.paint);
+                let text =
+                    markdown::to_terminal(&self.prose(&text), self.width.saturating_sub(2), self.paint);
                 self.indent("  ", &text);
             }
             Author::Caller | Author::Machine => self.folded("  ", &text, FOLDED_LINES),
@@ -177,15 +185,22 @@ impl Lines<'_> {
         self.body(entry, index, tool, &view);
         let output = tool.output.as_deref();
         let showing = match view.result {
-            Showing::Hidden if self.context.options.file_contents && tool.action().explores() => Showing::Text,
+            Showing::Hidden if self.context.options.file_contents && tool.action().explores() => {
+                Showing::Text
+            }
             showing => showing,
         };
         if let Some(output) = output.filter(|_| showing != Showing::Hidden) {
             self.result(showing, &output_text(output));
         }
         self.extras(output);
+        self.ask(tool);
+    }
+
+    fn ask(&mut self, tool: &Tool) {
         if let Some(ask) = &tool.ask {
-            let reason = ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
+            let reason =
+                ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
             self.line("  ? ", Ink::Warn, &format!("Waits for an answer{reason}"));
             for option in &ask.options {
                 self.line("    · ", Ink::Plain, &option.as_str());
@@ -235,45 +250,34 @@ impl Lines<'_> {
     fn body(&mut self, entry: &Entry, index: usize, tool: &Tool, view: &View) {
         match &view.body {
             Body::Nothing | Body::Link { .. } => {}
-            Body::Diff(files) => {
-                for file in files {
-                    if files.len() > 1 {
-                        self.line("    ", Ink::Bold, &file.path);
-                    }
-                    let diff = file.diff.to_terminal(self.paint);
-                    self.indent("    ", &diff);
-                    if file.missing > 0 {
-                        self.line("    ", Ink::Dim, &format!("… {} not shown", plural(file.missing, "line")));
-                    }
-                }
-            }
+            Body::Diff(files) => self.diffs(files),
             Body::Preview { path, content } => {
                 let content = content.as_str();
-                let lines = if self.context.options.unfolded { self.context.options.limits.lines } else { PREVIEW_LINES };
+                let lines = if self.context.options.unfolded {
+                    self.context.options.limits.lines
+                } else {
+                    PREVIEW_LINES
+                };
                 let (first, rest) = split_lines(&content, lines);
                 let code = highlight::to_terminal(highlight::language_of_path(path), first, self.paint);
                 self.indent("    ", &code);
                 self.more("    ", rest);
             }
             Body::Files(files) => {
-                let names: Vec<String> = files.iter().take(8).map(|file| file.as_str().into_owned()).collect();
+                let names: Vec<String> =
+                    files.iter().take(8).map(|file| file.as_str().into_owned()).collect();
                 let more = files.len().saturating_sub(names.len());
                 let more = if more > 0 { format!(", … +{more}") } else { String::new() };
                 self.wrapped("    ", Ink::Dim, &format!("{}{more}", names.join(", ")));
             }
-            Body::Todo(todos) => {
-                for todo in todos.iter().take(self.context.options.limits.items) {
-                    let (mark, ink) = match todo.status {
-                        TodoStatus::Done => ("☑", Ink::Dim),
-                        TodoStatus::Active => ("▸", Ink::Bold),
-                        TodoStatus::Pending => ("☐", Ink::Plain),
-                    };
-                    self.wrapped("    ", ink, &format!("{mark} {}", todo.text.as_str()));
-                }
-            }
+            Body::Todo(todos) => self.todos(todos),
             Body::Nested { .. } => self.nested(entry, index, tool, view),
             Body::Message { content } => {
-                let text = markdown::to_terminal(&self.prose(&content.as_str()), self.width.saturating_sub(4), self.paint);
+                let text = markdown::to_terminal(
+                    &self.prose(&content.as_str()),
+                    self.width.saturating_sub(4),
+                    self.paint,
+                );
                 self.indent("    ", &text);
             }
             Body::Questions(questions) => {
@@ -289,13 +293,38 @@ impl Lines<'_> {
         }
     }
 
+    fn diffs(&mut self, files: &[FileDiff]) {
+        for file in files {
+            if files.len() > 1 {
+                self.line("    ", Ink::Bold, &file.path);
+            }
+            let diff = file.diff.to_terminal(self.paint);
+            self.indent("    ", &diff);
+            if file.missing > 0 {
+                self.line("    ", Ink::Dim, &format!("… {} not shown", plural(file.missing, "line")));
+            }
+        }
+    }
+
+    fn todos(&mut self, todos: &[Todo]) {
+        for todo in todos.iter().take(self.context.options.limits.items) {
+            let (mark, ink) = match todo.status {
+                TodoStatus::Done => ("☑", Ink::Dim),
+                TodoStatus::Active => ("▸", Ink::Bold),
+                TodoStatus::Pending => ("☐", Ink::Plain),
+            };
+            self.wrapped("    ", ink, &format!("{mark} {}", todo.text.as_str()));
+        }
+    }
+
     fn nested(&mut self, entry: &Entry, index: usize, tool: &Tool, view: &View) {
         let calls = calls_under(self.context, self.context.outline.children(index));
         let cwd = self.context.cwd();
         let shown = if self.context.options.unfolded { calls.len() } else { 3 };
         for &call in &calls[calls.len().saturating_sub(shown)..] {
             if let Some(Entry { block: Block::Tool(tool), .. }) = self.context.entries.get(call) {
-                let title = one_line(&title_call(tool, cwd.as_deref()), self.width.saturating_sub(8)).into_owned();
+                let title =
+                    one_line(&title_call(tool, cwd.as_deref()), self.width.saturating_sub(8)).into_owned();
                 self.line("    ", Ink::Dim, &title);
             }
         }
@@ -319,11 +348,16 @@ impl Lines<'_> {
         self.paint.push(&[Ink::Bold], "Explored", &mut self.out);
         self.line(" ", Ink::Plain, &format!("{}{took}", run.title()));
         for row in run.rows.iter().filter(|row| !row.again).take(self.context.options.limits.items) {
-            let failed = if row.failed { " · failed" } else { "" };
-            let ink = if row.failed { Ink::Bad } else { Ink::Dim };
+            let failed = row.failed.as_ref().map_or_else(String::new, |why| format!(" · failed: {why}"));
+            let ink = if row.failed.is_some() { Ink::Bad } else { Ink::Dim };
             let line = format!("{} {}{failed}", row.verb, row.what);
             let line = one_line(&line, self.width.saturating_sub(4)).into_owned();
             self.line("    ", ink, &line);
+        }
+        for &member in self.context.outline.members(index) {
+            if let Some(Entry { block: Block::Tool(tool), .. }) = self.context.entries.get(member) {
+                self.ask(tool);
+            }
         }
     }
 
@@ -382,80 +416,100 @@ impl Lines<'_> {
             self.folded("    ", &text, FOLDED_LINES);
         }
     }
+}
 
-    /// Output within the limits: its first lines, or all of it when the reader wants it unfolded.
-    fn folded(&mut self, margin: &str, text: &str, lines: usize) {
-        let limits = &self.context.options.limits;
-        let text = text.trim_end_matches('\n');
-        if self.context.options.unfolded {
-            let clip = Clip::new(text, limits.bytes, limits.lines);
-            self.output(margin, clip.head);
-            if let Some(missing) = clip.missing {
-                self.wrapped(margin, Ink::Dim, &missing.words());
-                self.output(margin, clip.tail);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{done, ended, prompt, reply, thought};
+    use parlor_model::tool::Totals;
+    use serde_json::json;
+
+    fn lines(entries: &[Entry], options: &Options, width: usize) -> String {
+        transcript(&Session::default(), entries, options, width, Paint { colour: false })
+    }
+
+    #[test]
+    fn a_conversation_in_full() {
+        let mut entries = vec![
+            prompt("p", "Bound the retries, and say how you did it in a sentence.", Author::Person),
+            thought("h", "Hm."),
+            reply("r", "I **will**."),
+            done(
+                "e",
+                "Edit",
+                json!({"file_path": "/p/a.go", "old_string": "a\nb\n", "new_string": "a\nc\n"}),
+                "ok",
+            ),
+            ended(
+                "c",
+                "Bash",
+                json!({"command": "go test"}),
+                ToolState::Failed,
+                Output { exit_code: Some(1), ..Output::text("1\n2\n3\n4\n5\n6\n") },
+            ),
+        ];
+        entries.iter_mut().skip(2).for_each(|entry| entry.opens = false);
+        assert_eq!(
+            lines(&entries, &Options::default(), 40),
+            "0 prompts · 0 tool calls\n\n── 15 November 2026 ──\n\
+             \nUser  14:02\n  Bound the retries, and say how you did\n  it in a sentence.\n\
+             \nAssistant  14:02\n✻ Thought\n  Hm.\n\
+             \n  I will.\n\
+             \n● Update(/p/a.go)\n  ⎿ Added 1 line, removed 1 line\n    1 1   a\n    2   - b\n      2 + c\n\
+             \n● Bash(go test)\n  ⎿ exit 1\n    1\n    2\n    3\n    4\n    … +2 lines\n"
+        );
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal_but_diffs_and_code() {
+        let entries = [
+            prompt("p", &"word ".repeat(100), Author::Person),
+            reply("r", &"more words ".repeat(50)),
+            done("c", "Bash", json!({"command": "echo ".repeat(60)}), &"x".repeat(3_000)),
+            done("m", "mcp__a__b", json!({"key": "value ".repeat(40)}), "é".repeat(500).as_str()),
+        ];
+        for width in [24, 80, 200] {
+            for line in lines(&entries, &Options::default(), width).lines() {
+                assert!(crate::paint::width(line) <= width, "{width}: {line}");
             }
-            return;
-        }
-        let (first, rest) = split_lines(text, lines);
-        let most = self.width.saturating_mul(lines);
-        let cut = first.floor_char_boundary(most.min(first.len()));
-        self.output(margin, &first[..cut]);
-        match (cut < first.len(), rest.is_empty()) {
-            (true, true) => self.wrapped(margin, Ink::Dim, "…"),
-            _ => self.more(margin, rest),
         }
     }
 
-    fn more(&mut self, margin: &str, rest: &str) {
-        if !rest.is_empty() {
-            self.wrapped(margin, Ink::Dim, &format!("… +{}", plural(count_lines(rest), "line")));
-        }
+    #[test]
+    fn folded_output_can_be_unfolded() {
+        let text: String = (0..50).map(|n| format!("row {n}\n")).collect();
+        let entries = [done("c", "Bash", json!({"command": "x"}), &text)];
+        assert!(lines(&entries, &Options::default(), 80).contains("… +46 lines"));
+        let whole = Options { unfolded: true, ..Options::default() };
+        assert!(lines(&entries, &whole, 80).ends_with("    row 49\n"));
     }
 
-    fn output(&mut self, margin: &str, text: &str) {
-        let text = ansi::to_terminal(text, self.paint);
-        for line in wrap(&text, self.width.saturating_sub(margin.len())) {
-            self.out.push_str(if line.is_empty() { "" } else { margin });
-            self.out.push_str(&line);
-            self.out.push('\n');
-        }
+    #[test]
+    fn escapes_in_names_paths_and_output_do_not_reach_the_terminal() {
+        let bad = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}1m";
+        let entries = [
+            prompt("p", bad, Author::Peer { name: bad.into() }),
+            done("c", "Bash", json!({ "command": bad }), bad),
+            done("x", bad, json!({ bad: bad }), bad),
+            done("w", "Write", json!({"file_path": bad, "content": bad}), bad),
+        ];
+        let text = lines(&entries, &Options::default(), 80);
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{text:?}");
     }
 
-    fn prose(&self, text: &str) -> String {
-        let clip = Clip::new(text, self.context.options.limits.prose_bytes, usize::MAX);
-        match clip.missing {
-            None => clip.head.to_owned(),
-            Some(missing) => format!("{}\n\n{}\n\n{}", clip.head, missing.words(), clip.tail),
-        }
-    }
-
-    /// Lines that are painted and wrapped already.
-    fn indent(&mut self, margin: &str, text: &str) {
-        for line in text.trim_end_matches('\n').split('\n') {
-            if !line.is_empty() {
-                self.out.push_str(margin);
-            }
-            self.out.push_str(line);
-            self.out.push('\n');
-        }
-    }
-
-    /// Text of others, painted and wrapped here; the lines after the first are indented like it.
-    fn wrapped(&mut self, margin: &str, ink: Ink, text: &str) {
-        let painted = self.paint.ink(ink, text);
-        let columns = crate::paint::width(margin);
-        for (number, line) in wrap(&painted, self.width.saturating_sub(columns)).iter().enumerate() {
-            match number {
-                0 => self.out.push_str(margin),
-                _ if line.is_empty() => {}
-                _ => (0..columns).for_each(|_| self.out.push(' ')),
-            }
-            self.out.push_str(line);
-            self.out.push('\n');
-        }
-    }
-
-    fn line(&mut self, margin: &'static str, ink: Ink, text: &str) {
-        self.wrapped(margin, ink, text);
+    #[test]
+    fn a_subagent_shows_its_last_calls_and_totals() {
+        let totals = Some(Totals { tools: Some(9), ..Totals::default() });
+        let output = Output { totals, ..Output::text("Done.") };
+        let mut entries = vec![ended("t", "Task", json!({"description": "Review"}), ToolState::Done, output)];
+        entries.extend(
+            (1..=4).map(|n| done(&format!("n{n}"), "Bash", json!({"command": format!("s{n}")}), "x")),
+        );
+        entries.iter_mut().skip(1).for_each(|entry| entry.parent = Some("t".into()));
+        let text = lines(&entries, &Options::default(), 80);
+        assert!(text.ends_with(
+            "● Task(Review)\n    Bash(s2)\n    Bash(s3)\n    Bash(s4)\n  ⎿ 9 tools\n  ⎿ Tool Result\n    Done.\n"
+        ), "{text}");
     }
 }

@@ -6,13 +6,13 @@ use std::fmt::Write;
 
 use parlor_model::action::{Action, Todo, TodoStatus};
 use parlor_model::entry::Entry;
-use parlor_model::json::{Json, Kind};
 use parlor_model::text::Text;
 use parlor_model::tool::{FileChange, FilePatch, Output, Tool, ToolState, Totals};
 
 use crate::clip::{count_lines, one_line, output_text};
 use crate::diff::Diff;
 use crate::measure::{duration, plural, size, tokens};
+use crate::title::{argument_of_other, parameters, relative, shell_name, tool_name};
 
 /// A tool call as it is shown.
 #[derive(Debug)]
@@ -61,17 +61,26 @@ pub(crate) enum Body {
     /// Changes to files.
     Diff(Vec<FileDiff>),
     /// A whole new file.
-    Preview { path: String, content: Text },
+    Preview {
+        path: String,
+        content: Text,
+    },
     /// The names of files.
     Files(Vec<Text>),
     /// A list of tasks.
     Todo(Vec<Todo>),
     /// An address on the web.
-    Link { url: Text },
+    Link {
+        url: Text,
+    },
     /// The work of a subagent.
-    Nested { prompt: Text },
+    Nested {
+        prompt: Text,
+    },
     /// Words for another agent, in Markdown.
-    Message { content: Text },
+    Message {
+        content: Text,
+    },
     /// Questions for the person.
     Questions(Vec<Text>),
     /// An input that does not fit into the title.
@@ -130,48 +139,10 @@ impl View {
         Some(match (added, removed) {
             (added, 0) => format!("Added {}", plural(added, "line")),
             (0, removed) => format!("Removed {}", plural(removed, "line")),
-            (added, removed) => format!("Added {}, removed {}", plural(added, "line"), plural(removed, "line")),
+            (added, removed) => {
+                format!("Added {}, removed {}", plural(added, "line"), plural(removed, "line"))
+            }
         })
-    }
-}
-
-/// The title as terminals show it: `Bash(ls)`, `Update(…/file.go)`, `Grep(pattern: "x")`, `TodoWrite(...)`.
-pub fn title_call(tool: &Tool, cwd: Option<&str>) -> String {
-    let path = |path: &Text| relative(&path.as_str(), cwd).into_owned();
-    match tool.action() {
-        Action::Run { command, .. } => format!("{}({})", shell_name(tool), command.as_str()),
-        Action::Read { path: file, .. } => format!("Read({})", path(&file)),
-        Action::Write { path: file, .. } => format!("Write({})", path(&file)),
-        Action::Edit { path: file, .. } => format!("Update({})", short(&file.as_str(), cwd)),
-        Action::Patch { files } => {
-            let names: Vec<String> = files.iter().take(3).map(|file| short(&file.path.as_str(), cwd)).collect();
-            let more = if files.len() > 3 { ", …" } else { "" };
-            format!("Update({}{more})", names.join(", "))
-        }
-        Action::Search { pattern, path: within } => pattern_call("Grep", &pattern, within.as_ref().map(path)),
-        Action::Find { pattern, path: within } => pattern_call("Glob", &pattern, within.as_ref().map(path)),
-        Action::Fetch { url } => format!("WebFetch({})", url.as_str()),
-        Action::Query { query } => format!("WebSearch(\"{}\")", query.as_str()),
-        Action::Delegate { description, .. } => format!("Task({})", one_line(&description.as_str(), 120)),
-        Action::Plan { .. } => "TodoWrite(...)".to_owned(),
-        Action::Message { to, .. } => format!("Message({})", to.as_str()),
-        Action::Question { questions } => {
-            format!("Question({})", questions.first().map(|first| one_line(&first.as_str(), 120).into_owned()).unwrap_or_default())
-        }
-        Action::Mcp { server, tool: name } => {
-            format!("{} - {} (MCP)({})", server.as_str(), name.as_str(), parameters(&tool.input).0)
-        }
-        Action::Other if tool.orphan => tool_name(tool).to_owned(),
-        Action::Other => format!("{}({})", tool_name(tool), argument_of_other(tool)),
-    }
-}
-
-/// A path as seen from the working directory.
-pub(crate) fn relative<'a>(path: &'a str, cwd: Option<&str>) -> Cow<'a, str> {
-    let below = cwd.map(|cwd| cwd.trim_end_matches('/')).filter(|cwd| !cwd.is_empty()).and_then(|cwd| path.strip_prefix(cwd));
-    match below.and_then(|rest| rest.strip_prefix('/')) {
-        Some(rest) if !rest.is_empty() => Cow::Borrowed(rest),
-        _ => Cow::Borrowed(path),
     }
 }
 
@@ -224,7 +195,11 @@ fn by_action(tool: &Tool, action: Action, cwd: Option<&str>, done: bool) -> View
         }
         Action::Edit { path, edits } => {
             let path = path_of(&path);
-            let body = Body::Diff(if patches.is_empty() { of_edits(&path, &edits) } else { of_patches(patches, cwd) });
+            let body = Body::Diff(if patches.is_empty() {
+                of_edits(&path, &edits)
+            } else {
+                of_patches(patches, cwd)
+            });
             row("edit", "Update", path, body, Hidden, true)
         }
         Action::Patch { files } => {
@@ -234,29 +209,39 @@ fn by_action(tool: &Tool, action: Action, cwd: Option<&str>, done: bool) -> View
                 several => plural(several.len() as u64, "file"),
             };
             let verb = match told.iter().map(|file| file.change).collect::<Vec<_>>().as_slice() {
-                [first, rest @ ..] if *first != FileChange::Update && rest.iter().all(|change| change == first) => {
+                [first, rest @ ..]
+                    if *first != FileChange::Update && rest.iter().all(|change| change == first) =>
+                {
                     if *first == FileChange::Add { "Create" } else { "Delete" }
                 }
                 _ => "Update",
             };
             row("edit", verb, argument, Body::Diff(of_patches(told, cwd)), Hidden, true)
         }
-        Action::Search { pattern, path } => {
-            row("search", "Grep", pattern_words(&pattern, path.as_ref().map(path_of)), found(output), Hidden, false)
-        }
+        Action::Search { pattern, path } => row(
+            "search",
+            "Grep",
+            pattern_words(&pattern, path.as_ref().map(path_of)),
+            found(output),
+            Hidden,
+            false,
+        ),
         Action::Find { pattern, path } => {
             let verb = if tool.name.to_ascii_lowercase().starts_with('l') { "List" } else { "Glob" };
             let within = path.as_ref().map(path_of);
             row("search", verb, within_words(path_of(&pattern), within), found(output), Hidden, false)
         }
         Action::Fetch { url } => {
-            let mut view = row("web", "WebFetch", url.as_str().into_owned(), Body::Link { url }, Plain, false);
+            let mut view =
+                row("web", "WebFetch", url.as_str().into_owned(), Body::Link { url }, Plain, false);
             view.facts.extend(output.and_then(|output| output.http_status).map(http_fact));
             let bytes = output.map(|output| output.bytes.unwrap_or_else(|| output_text(output).len() as u64));
             view.facts.extend(bytes.map(|bytes| Fact::plain(size(bytes))));
             view
         }
-        Action::Query { query } => row("web", "WebSearch", query.as_str().into_owned(), Body::Nothing, Plain, false),
+        Action::Query { query } => {
+            row("web", "WebSearch", query.as_str().into_owned(), Body::Nothing, Plain, false)
+        }
         Action::Delegate { description, prompt, agent } => {
             let argument = one_line(&description.as_str(), 160).into_owned();
             let mut view = row("agent", "Task", argument, Body::Nested { prompt }, Prose, true);
@@ -286,7 +271,9 @@ fn by_action(tool: &Tool, action: Action, cwd: Option<&str>, done: bool) -> View
             view.verb = format!("{} - {} (MCP)", server.as_str(), name.as_str()).into();
             view
         }
-        Action::Other => other(tool, patches, cwd, row("tool", "", String::new(), Body::Nothing, Plain, false)),
+        Action::Other => {
+            other(tool, patches, cwd, row("tool", "", String::new(), Body::Nothing, Plain, false))
+        }
     }
 }
 
@@ -301,25 +288,6 @@ fn other(tool: &Tool, patches: &[FilePatch], cwd: Option<&str>, mut view: View) 
         view.body = Body::Input;
     }
     view
-}
-
-fn argument_of_other(tool: &Tool) -> String {
-    match &tool.title {
-        Some(title) => one_line(&title.as_str(), 160).into_owned(),
-        None => parameters(&tool.input).0,
-    }
-}
-
-fn tool_name(tool: &Tool) -> &str {
-    match tool.name.as_str() {
-        "" if tool.orphan => "Tool Result",
-        "" => "Tool",
-        name => name,
-    }
-}
-
-fn shell_name(tool: &Tool) -> &'static str {
-    if tool.name.eq_ignore_ascii_case("bash") { "Bash" } else { "Shell" }
 }
 
 impl Fact {
@@ -481,54 +449,214 @@ fn within_words(what: String, within: Option<String>) -> String {
     }
 }
 
-fn pattern_call(name: &str, pattern: &Text, within: Option<String>) -> String {
-    let within = within.map_or_else(String::new, |within| format!(", path: \"{within}\""));
-    format!("{name}(pattern: \"{}\"{within})", pattern.as_str())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{done, ended, tool, tool_of};
+    use parlor_model::time::Time;
+    use parlor_model::tool::Hunk;
+    use serde_json::json;
 
-/// A path short enough for a title: `src/file.go`, or `…/file.go` where it is far from the working directory.
-fn short(path: &str, cwd: Option<&str>) -> String {
-    const SHORT: usize = 40;
-    let seen = relative(path, cwd);
-    let far = seen.starts_with('/') && seen.matches('/').count() > 2;
-    match seen.rsplit_once('/') {
-        Some((_, name)) if far || seen.chars().count() > SHORT => format!("…/{name}"),
-        _ => seen.into_owned(),
+    fn view(entry: &Entry) -> View {
+        View::of(entry, tool_of(entry), Some("/p"), 2_000)
     }
-}
 
-/// The first fields of an input, as many as fit on a line; false when something of it is not shown.
-fn parameters(input: &Json) -> (String, bool) {
-    const ROOM: usize = 120;
-    if let Some(text) = input.text() {
-        let whole = text.as_str();
-        let line = one_line(&whole, ROOM);
-        let complete = line == whole.trim();
-        return (line.into_owned(), complete);
+    fn facts(view: &View) -> Vec<&str> {
+        view.facts.iter().map(|fact| fact.text.as_str()).collect()
     }
-    let (mut line, mut complete) = (String::new(), true);
-    for (name, value) in input.fields() {
-        let shown = match value.kind() {
-            Kind::String => {
-                let text = value.text().unwrap_or_default();
-                let whole = text.as_str();
-                let short = one_line(&whole, 60);
-                complete &= short == whole;
-                format!("\"{short}\"")
-            }
-            Kind::Object | Kind::Array => {
-                complete &= matches!(&value.bytes()[..], b"{}" | b"[]");
-                (if value.kind() == Kind::Object { "{…}" } else { "[…]" }).to_owned()
-            }
-            Kind::Null => continue,
-            Kind::Number | Kind::True | Kind::False | Kind::Nothing => value.lossy().into_owned(),
-        };
-        if line.len() + name.len() + shown.len() > ROOM && !line.is_empty() {
-            line.push_str(", …");
-            return (line, false);
+
+    #[test]
+    fn every_tool_has_its_row() {
+        let text = "one\ntwo\n";
+        for (name, input, icon, verb, argument, result, open) in [
+            ("Bash", json!({"command": "ls\ncd"}), "run", "Bash", "ls\ncd", Showing::Terminal, false),
+            ("Read", json!({"file_path": "/p/a.rs"}), "read", "Read", "a.rs", Showing::Hidden, false),
+            (
+                "Grep",
+                json!({"pattern": "x", "path": "/p/s"}),
+                "search",
+                "Grep",
+                "\"x\" in s",
+                Showing::Hidden,
+                false,
+            ),
+            ("Glob", json!({"pattern": "*.rs"}), "search", "Glob", "*.rs", Showing::Hidden, false),
+            ("LS", json!({"path": "/p/src"}), "search", "List", "src", Showing::Hidden, false),
+            (
+                "Write",
+                json!({"file_path": "/p/a", "content": text}),
+                "write",
+                "Wrote 2 lines to",
+                "a",
+                Showing::Hidden,
+                true,
+            ),
+            (
+                "Edit",
+                json!({"file_path": "/p/a", "old_string": "x", "new_string": "y"}),
+                "edit",
+                "Update",
+                "a",
+                Showing::Hidden,
+                true,
+            ),
+            (
+                "Edit",
+                json!({"file_path": "/p/a"}),
+                "tool",
+                "Edit",
+                "file_path: \"/p/a\"",
+                Showing::Text,
+                false,
+            ),
+            (
+                "WebFetch",
+                json!({"url": "https://e.org"}),
+                "web",
+                "WebFetch",
+                "https://e.org",
+                Showing::Text,
+                false,
+            ),
+            ("WebSearch", json!({"query": "q"}), "web", "WebSearch", "q", Showing::Text, false),
+            ("Task", json!({"description": "d", "prompt": "p"}), "agent", "Task", "d", Showing::Prose, true),
+            (
+                "TodoWrite",
+                json!({"todos": [{"content": "a", "status": "completed"}, {"content": "b"}]}),
+                "todo",
+                "Todo",
+                "1 of 2",
+                Showing::Hidden,
+                true,
+            ),
+            (
+                "mcp__legion__send_comm",
+                json!({"to_minion_name": "fred", "summary": "hi", "content": "c"}),
+                "message",
+                "Message",
+                "to fred · hi",
+                Showing::Prose,
+                true,
+            ),
+            (
+                "AskUserQuestion",
+                json!({"questions": [{"question": "q?"}]}),
+                "question",
+                "Question",
+                "1 question",
+                Showing::Text,
+                true,
+            ),
+            ("mcp__git__log", json!({"n": 3}), "mcp", "git - log (MCP)", "n: 3", Showing::Text, false),
+            ("Frobnicate", json!({"n": 3}), "tool", "Frobnicate", "n: 3", Showing::Text, false),
+        ] {
+            let entry = done("t", name, input, text);
+            let view = view(&entry);
+            assert_eq!(
+                (view.icon, &*view.verb, view.argument.as_str(), view.result, view.open),
+                (icon, verb, argument, result, open)
+            );
         }
-        let comma = if line.is_empty() { "" } else { ", " };
-        let _ = write!(line, "{comma}{}: {shown}", one_line(&name, 40));
     }
-    (line, complete)
+
+    #[test]
+    fn an_edit_is_told_by_the_tool_s_own_patch_or_by_its_strings() {
+        let input = json!({"file_path": "/p/a", "old_string": "a\nb\n", "new_string": "a\nc\nd\n"});
+        let told = view(&done("t", "Edit", input.clone(), "ok"));
+        assert_eq!(facts(&told), ["+2", "−1"]);
+        assert_eq!(told.change_summary().unwrap(), "Added 2 lines, removed 1 line");
+
+        let hunks =
+            vec![Hunk { old_start: 238, new_start: 238, lines: vec!["+x".into(), "+y".into(), "+z".into()] }];
+        let patches = vec![FilePatch { path: "/p/a".into(), hunks, ..FilePatch::default() }];
+        let told = view(&ended("t", "Edit", input, ToolState::Done, Output { patches, ..Output::default() }));
+        assert_eq!(told.change_summary().unwrap(), "Added 3 lines");
+        let Body::Diff(files) = &told.body else { panic!() };
+        assert_eq!((files[0].path.as_str(), files[0].diff.lines[0].new), ("a", Some(238)));
+    }
+
+    #[test]
+    fn a_long_diff_says_how_much_is_missing_and_still_counts_all() {
+        let new: String = (0..100).map(|n| format!("{n}\n")).collect();
+        let entry = done("t", "Edit", json!({"file_path": "a", "old_string": "", "new_string": new}), "ok");
+        let view = View::of(&entry, tool_of(&entry), None, 10);
+        let Body::Diff(files) = &view.body else { panic!() };
+        assert_eq!((files[0].diff.lines.len(), files[0].missing), (10, 90));
+        assert_eq!(facts(&view), ["+100"]);
+    }
+
+    #[test]
+    fn what_fails_says_why_and_is_closed() {
+        for (name, input) in [
+            ("Read", json!({"file_path": "a"})),
+            ("Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"})),
+            ("Write", json!({"file_path": "a", "content": "x"})),
+        ] {
+            let view = view(&ended("t", name, input, ToolState::Failed, Output::text("no such file")));
+            assert_eq!((view.result, view.open), (Showing::Text, false), "{name}");
+        }
+    }
+
+    #[test]
+    fn states_and_properties_combine() {
+        let states = [
+            (ToolState::Pending, "pending"),
+            (ToolState::Waiting, "pending waiting"),
+            (ToolState::Running, "pending running"),
+            (ToolState::Done, "success"),
+            (ToolState::Failed, "error"),
+            (ToolState::Denied, "error denied"),
+            (ToolState::Interrupted, "interrupted"),
+        ];
+        for (state, classes) in states {
+            for truncated in [false, true] {
+                for agent_callback in [false, true] {
+                    let output = Some(Box::new(Output { truncated, ..Output::default() }));
+                    let tool = Tool {
+                        state,
+                        output,
+                        agent_callback,
+                        ..Tool::call("Bash", json!({"command": "x"}).into())
+                    };
+                    let entry = crate::sample::entry("t", parlor_model::block::Block::Tool(Box::new(tool)));
+                    let flags = [(truncated, " truncated"), (agent_callback, " agent-callback")];
+                    let flags: String = flags.iter().filter(|(on, _)| *on).map(|(_, class)| *class).collect();
+                    assert_eq!(view(&entry).classes.join(" "), format!("{classes}{flags}"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn facts_are_few_and_in_order() {
+        let output =
+            Output { exit_code: Some(101), truncated: true, duration_ms: Some(8_400), ..Output::text("x") };
+        let entry = ended("t", "Bash", json!({"command": "x"}), ToolState::Failed, output);
+        assert_eq!(facts(&view(&entry)), ["exit 101", "⚠ truncated", "8.4 s"]);
+
+        let output = Output { http_status: Some(404), bytes: Some(48_213), ..Output::text("x") };
+        let entry = ended("t", "WebFetch", json!({"url": "https://e.org"}), ToolState::Done, output);
+        assert_eq!(facts(&view(&entry)), ["404", "48 KB"]);
+
+        let mut entry = tool("t", "Bash", json!({"command": "x"}));
+        assert!(facts(&view(&entry)).is_empty());
+        entry.ended = entry.at.map(|at| Time(at.0 + 31_000_000));
+        assert_eq!(facts(&view(&entry)), ["31 s"]);
+        entry.ended = Some(Time(i64::MIN));
+        assert!(facts(&view(&entry)).is_empty());
+
+        let entry = done("t", "Read", json!({"file_path": "a", "offset": 10, "limit": 5}), "x");
+        assert_eq!(facts(&view(&entry)), ["lines 10–14"]);
+    }
+
+    #[test]
+    fn a_subagent_is_summed_up_by_its_own_account_first() {
+        let totals =
+            Some(Totals { tools: Some(5), tokens: Some(18_200), duration_ms: Some(52_000), agent_id: None });
+        let output = Output { totals, ..Output::default() };
+        let entry = ended("t", "Task", json!({"description": "d"}), ToolState::Done, output);
+        assert_eq!(totals_line(&entry, tool_of(&entry), 2), "5 tools · 18k tokens · 52 s");
+        let entry = tool("t", "Task", json!({"description": "d"}));
+        assert_eq!(totals_line(&entry, tool_of(&entry), 1), "1 tool");
+    }
 }

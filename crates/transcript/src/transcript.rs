@@ -1,6 +1,6 @@
 //! The reducer: one line's events change the entries they name, and nothing else.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use bytes::Bytes;
 use parlor_model::Key;
@@ -34,7 +34,7 @@ pub struct Transcript {
     last: Option<usize>,
     last_under: HashMap<Key, usize>,
     /// Entries of the main conversation whose text still grows or whose call is open.
-    open: Vec<usize>,
+    open: BTreeSet<usize>,
     /// Input that streams in, and how much of it the entry already shows.
     inputs: HashMap<usize, (String, usize)>,
     /// Questions that came before their call.
@@ -169,7 +169,13 @@ impl Transcript {
 
     /// Ends what is still open: text is complete or cut off, and a call without a result was interrupted.
     fn settle(&mut self, interrupted: bool) {
-        for index in std::mem::take(&mut self.open) {
+        let open = std::mem::take(&mut self.open);
+        self.close(open, interrupted);
+        self.phase.settle(&mut self.session.phase);
+    }
+
+    fn close(&mut self, open: BTreeSet<usize>, interrupted: bool) {
+        for index in open {
             self.show_input(index);
             let at = self.at;
             let entry = &mut self.entries[index];
@@ -189,9 +195,9 @@ impl Transcript {
                 }
                 _ => continue,
             }
+            self.phase.returned(index, &mut self.session.phase);
             self.touched.push(index);
         }
-        self.phase.settle(&mut self.session.phase);
     }
 
     /// True when the main conversation's last reply says just this.
@@ -291,8 +297,8 @@ impl Transcript {
             Block::Thought(thought) => thought.streaming,
             Block::Prompt(_) | Block::Notice(_) | Block::Unknown(_) => false,
         };
-        if open && entry.parent.is_none() && !self.open.contains(&index) {
-            self.open.push(index);
+        if open && entry.parent.is_none() {
+            self.open.insert(index);
         }
     }
 
@@ -341,8 +347,8 @@ impl Transcript {
             }
             Block::Thought(_) => *phase = Phase::Thinking,
             Block::Reply(_) => *phase = Phase::Replying,
-            Block::Tool(tool) if tool.state == ToolState::Waiting => self.phase.wait(&tool.name, phase),
-            Block::Tool(tool) if !tool.state.is_final() => self.phase.call(&entry.id, &tool.name, phase),
+            Block::Tool(tool) if tool.state == ToolState::Waiting => self.phase.wait(index, &tool.name, phase),
+            Block::Tool(tool) if !tool.state.is_final() => self.phase.call(index, &tool.name, phase),
             Block::Prompt(_) | Block::Tool(_) | Block::Notice(_) | Block::Unknown(_) => {}
         }
     }
@@ -430,7 +436,6 @@ impl Transcript {
         self.show_input(index);
         let entry = &mut self.entries[index];
         entry.ended = self.at;
-        let id = entry.id.clone();
         if let Block::Tool(tool) = &mut entry.block {
             if let Some(streamed) = tool.output.take().filter(|_| output.parts.is_empty()) {
                 output.parts = streamed.parts;
@@ -447,8 +452,8 @@ impl Transcript {
             tool.ask = None;
             tool.output = Some(output);
         }
-        self.open.retain(|open| *open != index);
-        self.phase.returned(&id, &mut self.session.phase);
+        self.open.remove(&index);
+        self.phase.returned(index, &mut self.session.phase);
         self.touched.push(index);
     }
 
@@ -487,7 +492,9 @@ impl Transcript {
                 self.touched.push(index);
             }
         }
-        self.open.retain(|open| *open < start);
+        // What was rewound will never be completed.
+        let open = self.open.split_off(&start);
+        self.close(open, true);
     }
 
     fn notice(&mut self, name: &str, kind: NoticeKind, text: Text) {

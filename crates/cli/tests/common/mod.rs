@@ -1,6 +1,11 @@
 //! A home of its own for each test, and the real program in it.
 #![allow(dead_code, reason = "each test file uses its part")]
-#![allow(clippy::disallowed_methods, reason = "these tests run the program")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests run the program and may panic"
+)]
 
 use std::fs;
 use std::io::Write;
@@ -10,29 +15,29 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 /// A temporary home.
-pub struct Home {
+pub(crate) struct Home {
     folder: tempfile::TempDir,
 }
 
 /// What a run of the program left.
 #[derive(Debug)]
-pub struct Ran {
-    pub code: i32,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Home {
-    pub fn new() -> Home {
+    pub(crate) fn new() -> Home {
         Home { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Writes a file, with its folders.
-    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
@@ -40,24 +45,24 @@ impl Home {
     }
 
     /// Writes a session of Claude Code into a project.
-    pub fn session(&self, id: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn session(&self, id: &str, content: impl AsRef<[u8]>) -> PathBuf {
         self.write(&format!(".claude/projects/-w/{id}.jsonl"), content)
     }
 
     /// The program, with an environment that knows only this home.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_parlor"));
         command.args(arguments).env_clear().env("HOME", self.folder.path()).env("PATH", self.path("bin"));
         command.current_dir(self.folder.path()).stdin(Stdio::null());
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.command(arguments).output().unwrap().into()
     }
 
     /// Runs it with bytes on stdin.
-    pub fn pipe(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
+    pub(crate) fn pipe(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut child = self
             .command(arguments)
             .stdin(Stdio::piped())
@@ -87,30 +92,30 @@ impl From<Output> for Ran {
 impl Ran {
     /// Asserts the exit code, with all that was said when it differs.
     #[track_caller]
-    pub fn exits(self, code: i32) -> Ran {
+    pub(crate) fn exits(self, code: i32) -> Ran {
         assert_eq!(self.code, code, "{self:#?}");
         self
     }
 
     #[track_caller]
-    pub fn says(self, word: &str) -> Ran {
+    pub(crate) fn says(self, word: &str) -> Ran {
         assert!(self.out.contains(word), "no {word:?} in {self:#?}");
         self
     }
 
     #[track_caller]
-    pub fn complains(self, word: &str) -> Ran {
+    pub(crate) fn complains(self, word: &str) -> Ran {
         assert!(self.err.contains(word), "no {word:?} in {self:#?}");
         self
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 }
 
 /// One line of a Claude Code session.
-pub fn record(session: &str, number: u32, kind: &str, message: Value, more: Value) -> String {
+pub(crate) fn record(session: &str, number: u32, kind: &str, message: Value, more: Value) -> String {
     let mut record = json!({
         "parentUuid": (number > 1).then(|| format!("u-{session}-{}", number - 1)),
         "isSidechain": false,
@@ -130,19 +135,19 @@ pub fn record(session: &str, number: u32, kind: &str, message: Value, more: Valu
     format!("{record}\n")
 }
 
-pub fn prompt(session: &str, number: u32, text: &str) -> String {
+pub(crate) fn prompt(session: &str, number: u32, text: &str) -> String {
     record(session, number, "user", json!({"role": "user", "content": text}), json!({}))
 }
 
-pub fn reply(session: &str, number: u32, text: &str) -> String {
+pub(crate) fn reply(session: &str, number: u32, text: &str) -> String {
     assistant(session, number, json!({"type": "text", "text": text}))
 }
 
-pub fn call(session: &str, number: u32, id: &str, name: &str, input: Value) -> String {
+pub(crate) fn call(session: &str, number: u32, id: &str, name: &str, input: Value) -> String {
     assistant(session, number, json!({"type": "tool_use", "id": id, "name": name, "input": input}))
 }
 
-pub fn result(session: &str, number: u32, id: &str, text: &str) -> String {
+pub(crate) fn result(session: &str, number: u32, id: &str, text: &str) -> String {
     let content = json!([{"type": "tool_result", "tool_use_id": id, "content": text}]);
     record(session, number, "user", json!({"role": "user", "content": content}), json!({}))
 }
@@ -158,7 +163,7 @@ fn assistant(session: &str, number: u32, block: Value) -> String {
 }
 
 /// A session of `turns` prompts and replies.
-pub fn talk(session: &str, turns: u32) -> String {
+pub(crate) fn talk(session: &str, turns: u32) -> String {
     (0..turns)
         .map(|turn| {
             let number = turn * 2 + 1;
@@ -169,7 +174,7 @@ pub fn talk(session: &str, turns: u32) -> String {
 }
 
 /// Makes every record of a file a subagent's.
-pub fn sidechain(lines: &str, agent: &str) -> String {
+pub(crate) fn sidechain(lines: &str, agent: &str) -> String {
     let side = |line: &str| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         record["isSidechain"] = true.into();
@@ -180,6 +185,6 @@ pub fn sidechain(lines: &str, agent: &str) -> String {
 }
 
 /// True when the file at `path` exists.
-pub fn exists(path: &Path) -> bool {
+pub(crate) fn exists(path: &Path) -> bool {
     path.exists()
 }

@@ -34,7 +34,10 @@ impl Message {
     pub(crate) fn read(line: &Line) -> Option<Message> {
         let mut reader = Reader::new(line.bytes());
         let mut message = Message::default();
-        let is_object = reader.object(|reader, key| match key {
+        // The mark tells it from other agents' records, which have ids and methods too.
+        let mut marked = false;
+        reader.object(|reader, key| match key {
+            b"jsonrpc" => marked = true,
             b"id" if reader.kind() != Kind::Null => message.id = Some(trim(line, reader.raw())),
             b"method" => message.method = reader.text(),
             b"params" => message.params(reader),
@@ -42,7 +45,7 @@ impl Message {
             b"error" if reader.kind() == Kind::Object => message.error = Some(reader.raw()),
             _ => {}
         });
-        (reader.finish().is_none() && is_object).then_some(message)
+        (reader.finish().is_none() && marked).then_some(message)
     }
 
     fn params(&mut self, reader: &mut Reader<'_>) {

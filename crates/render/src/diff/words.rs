@@ -15,13 +15,21 @@ const WORDS_MAX: usize = 200;
 const PAIRS_MAX: usize = 64;
 
 /// What may be spent on one diff, counted in pairs of words that could be compared.
-const WORK_MAX: usize = 20_000_000;
+const WORK_MAX: usize = 4_000_000;
+
+/// What every comparison costs, however short the lines.
+const WORK_EACH: usize = 200;
 
 /// Two lines belong together when this share of their letters, in percent, is the same.
 const ALIKE_PERCENT: usize = 50;
 
 /// What is left to spend.
 pub(super) struct Work(usize);
+
+impl Work {
+    /// Nothing to spend: nothing will be marked.
+    pub(super) const NONE: Work = Work(0);
+}
 
 impl Default for Work {
     fn default() -> Self {
@@ -62,9 +70,9 @@ struct Marked {
 
 /// Marks what differs, or gives `None` when the lines are not alike or there is no work left to spend.
 fn compare(old: &str, new: &str, work: &mut Work) -> Option<Marked> {
+    work.0 = work.0.checked_sub(WORK_EACH)?;
     let (old_words, new_words) = (words(old)?, words(new)?);
-    let cost = old_words.len().saturating_mul(new_words.len()).max(1);
-    work.0 = work.0.checked_sub(cost)?;
+    work.0 = work.0.checked_sub(old_words.len().saturating_mul(new_words.len()))?;
     let mut marked = Marked { old: Vec::new(), new: Vec::new() };
     let mut same = 0;
     for operation in capture_diff_slices(Algorithm::Myers, &old_words, &new_words) {
@@ -140,11 +148,11 @@ mod tests {
 
     #[test]
     fn work_runs_out_and_then_nothing_is_marked() {
-        let mut work = Work(20);
+        let mut work = Work(WORK_EACH + 24);
         let (old, _) =
             mark(vec!["a b c".into(), "a b c".into()], vec!["a b d".into(), "a b d".into()], &mut work);
         assert_eq!(old[0].len(), 1);
-        let mut work = Work(30);
+        let mut work = Work(2 * WORK_EACH + 25);
         let (old, _) =
             mark(vec!["a b c".into(), "a b c".into()], vec!["a b d".into(), "a b d".into()], &mut work);
         assert_eq!((old[0].len(), old[1].len()), (2, 1));

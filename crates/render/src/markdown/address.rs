@@ -13,7 +13,11 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = 0;
     loop {
-        let colon = from + memchr::memmem::find(bytes.get(from..)?, b"://")?;
+        let colon = from + memchr::memchr(b':', bytes.get(from..)?)?;
+        if !bytes[colon..].starts_with(b"://") {
+            from = colon + 1;
+            continue;
+        }
         let before = &bytes[..colon];
         let scheme = ["https", "http"].iter().find(|scheme| before.ends_with(scheme.as_bytes()));
         if let Some(scheme) = scheme {

@@ -52,51 +52,52 @@ impl Lexer<'_> {
                 self.at += close.len();
                 break;
             }
-            match byte {
-                b'\\' if inside == Inside::BackslashParen && self.peek(1) == b'(' => {
-                    if self.open_frame(quote, inside, start, 2) {
-                        return;
-                    }
+            if inside != Inside::Nothing {
+                let opening = self.opening_len(inside, byte);
+                if opening > 0 && self.open_frame(quote, inside, start, opening) {
+                    return;
                 }
+                if byte == b'$' && inside == Inside::Shell && opening == 0 {
+                    start = self.variable_in_string(start);
+                    continue;
+                }
+            }
+            match byte {
                 b'\\' if quote.escapes => self.at += 1,
                 b'\n' if !quote.lines => break,
-                b'$' if inside == Inside::DollarBrace && self.peek(1) == b'{' => {
-                    if self.open_frame(quote, inside, start, 2) {
-                        return;
-                    }
-                }
-                b'$' if inside == Inside::Shell => {
-                    if self.peek(1) == b'(' {
-                        if self.open_frame(quote, inside, start, 2) {
-                            return;
-                        }
-                    } else if let length @ 1.. = self.variable_len() {
-                        self.emit(Token::String, start);
-                        let from = self.at;
-                        self.at += length;
-                        self.emit(Token::Meta, from);
-                        start = self.at;
-                        continue;
-                    }
-                }
-                b'#' if inside == Inside::HashBrace && self.peek(1) == b'{' => {
-                    if self.open_frame(quote, inside, start, 2) {
-                        return;
-                    }
-                }
-                b'{' if inside == Inside::Brace => {
-                    if self.peek(1) == b'{' {
-                        self.at += 1;
-                    } else if self.open_frame(quote, inside, start, 1) {
-                        return;
-                    }
-                }
+                b'{' if inside == Inside::Brace && self.peek(1) == b'{' => self.at += 1,
                 _ => {}
             }
             self.at += 1;
         }
         self.at = self.at.min(self.bytes.len());
         self.end_string(start);
+    }
+
+    /// The length of what opens code inside a string here, or 0.
+    fn opening_len(&self, inside: Inside, byte: u8) -> usize {
+        match (inside, byte, self.peek(1)) {
+            (Inside::DollarBrace, b'$', b'{') | (Inside::HashBrace, b'#', b'{') => 2,
+            (Inside::BackslashParen, b'\\', b'(') => 2,
+            // Arithmetic is left as part of the string.
+            (Inside::Shell, b'$', b'(') if self.peek(2) != b'(' => 2,
+            (Inside::Brace, b'{', next) if next != b'{' => 1,
+            _ => 0,
+        }
+    }
+
+    /// Reads a `$` in a string of the shell and returns where the string goes on.
+    fn variable_in_string(&mut self, start: usize) -> usize {
+        let length = self.variable_len();
+        if length == 0 {
+            self.at += 1;
+            return start;
+        }
+        self.emit(Token::String, start);
+        let from = self.at;
+        self.at += length;
+        self.emit(Token::Meta, from);
+        self.at
     }
 
     fn end_string(&mut self, start: usize) {
