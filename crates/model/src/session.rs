@@ -108,7 +108,9 @@ impl Phase {
             Phase::Thinking | Phase::Replying => ("brain.head.profile", "pulse"),
             Phase::Waiting { .. } => ("hand.raised", "pulse"),
             Phase::Executing { tool } => match tool.as_str() {
-                "Bash" | "bash" | "shell" | "exec_command" | "commandExecution" => ("terminal", "variableColor"),
+                "Bash" | "bash" | "shell" | "exec_command" | "commandExecution" => {
+                    ("terminal", "variableColor")
+                }
                 "Read" | "read" | "read_file" => ("doc.text", "pulse"),
                 "Write" | "write" | "write_file" => ("pencil", "bounce"),
                 "Edit" | "edit" | "MultiEdit" | "apply_patch" | "fileChange" => ("pencil.line", "bounce"),

@@ -261,7 +261,7 @@ impl Transcript {
             at: self.at,
             ended: None,
             rev: 0,
-            group: place::group(before, &block),
+            group: place::group(before, &key, &block),
             opens: place::opens(before, &block),
             overtaken: false,
             block,

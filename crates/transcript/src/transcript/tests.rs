@@ -177,7 +177,7 @@ fn reads_and_searches_in_a_row_form_a_group_and_anything_else_ends_it() {
         call("e", "Read"),
     ]);
     let groups: Vec<_> = t.entries().iter().map(|entry| entry.group.as_deref()).collect();
-    assert_eq!(groups, [None, Some("a"), Some("a"), None, None]);
+    assert_eq!(groups, [Some("a"), Some("a"), Some("a"), None, Some("e")]);
 }
 
 #[test]
