@@ -195,6 +195,21 @@ fn a_subagent_s_work_lies_under_its_task_and_is_counted_there() {
 }
 
 #[test]
+fn a_stop_cuts_off_a_subagent_s_open_call_and_the_end_of_a_turn_does_not() {
+    let under = |key: &str| Event::Put {
+        key: key.into(),
+        under: Some("task".into()),
+        message: None,
+        block: Block::Tool(Box::new(Tool::call("Bash", Json::default()))),
+    };
+    let t = fold([call("task", "Task"), under("x"), under("y"), result("y", ToolState::Done, "ok"), interrupted()]);
+    assert_eq!([tool(&t, "task").state, tool(&t, "x").state], [ToolState::Interrupted; 2]);
+    assert_eq!(tool(&t, "y").state, ToolState::Done);
+    let t = fold([call("task", "Task"), under("x"), result("task", ToolState::Done, ""), Event::Turn { turn: Turn::Done }]);
+    assert_eq!(tool(&t, "x").state, ToolState::Pending, "it may work in the background");
+}
+
+#[test]
 fn the_first_prompt_is_the_title_until_a_better_one_comes() {
     let title = |text: &str, rank| Event::Meta { meta: Meta::Title { text: text.into(), rank } };
     let t = fold([prompt("p", "\n  Fix the parser  \nplease"), prompt("q", "second")]);
@@ -251,4 +266,5 @@ fn an_error_the_agent_already_said_is_not_said_twice() {
     let failed = || Event::Turn { turn: Turn::Failed { error: Some("API Error".into()) } };
     assert_eq!(fold([reply("m", "API Error", false), failed()]).entries().len(), 1);
     assert_eq!(fold([reply("m", "Other", false), failed()]).entries().len(), 2);
+    assert_eq!(fold([interrupted(), failed()]).entries().len(), 1, "a stop is no failure");
 }
