@@ -487,3 +487,23 @@ fn an_empty_conversation_says_so() {
     assert!(Talk::of(ClaudeSession, &[] as &[&str]).page().contains("<p class=\"empty\">"));
     assert!(!normal().talk().page().contains("<p class=\"empty\">"));
 }
+
+#[test]
+fn what_grows_has_a_sign_that_more_comes_until_it_ends_or_is_cut() {
+    let more = |lines: &[String]| {
+        let mut talk = Talk::begin(ClaudeStream);
+        lines.iter().for_each(|line| {
+            talk.say(line);
+        });
+        let html = talk.html();
+        (html.contains("class=\"caret\""), html.contains("</i>Thinking</summary>"))
+    };
+    let mut stream = Stream::default();
+    assert_eq!(more(&stream.prompt("Go").thinking(0, &["hm"]).lines), (false, true));
+    assert_eq!(more(&stream.stop(0).lines), (false, false));
+    assert_eq!(more(&stream.text(1, &["Hel", "lo"]).lines), (true, false));
+    let cut = stream.lines.len();
+    assert_eq!(more(&stream.cancel().lines), (false, false));
+    stream.lines.truncate(cut);
+    assert_eq!(more(&stream.stop(1).done("Hello").lines), (false, false));
+}

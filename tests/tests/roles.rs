@@ -255,3 +255,12 @@ fn every_role_has_its_icon_its_colour_and_a_ground_of_ten_percent() {
     }
     assert!(STYLE.contains(".name { ") && STYLE.contains("color: var(--call)"));
 }
+
+#[test]
+fn the_order_of_priority_stands_in_the_function_s_own_words() {
+    let source = include_str!("../../crates/model/src/role.rs");
+    let (doc, _) = source.split_once("pub fn of_record").unwrap();
+    assert!(
+        doc.contains("The order of priority is `tool_result`, then `tool_use`, then the top-level `type`")
+    );
+}
