@@ -154,6 +154,19 @@ fn ask() -> Ask {
 }
 
 #[test]
+fn the_first_output_shows_that_a_call_runs() {
+    let t = fold([call("a", "Bash"), grow("a", Part::Output, "."), call("b", "Bash")]);
+    assert_eq!([tool(&t, "a").state, tool(&t, "b").state], [ToolState::Running, ToolState::Pending]);
+}
+
+#[test]
+fn each_prompt_has_a_bubble_and_what_the_agent_does_in_a_row_shares_one() {
+    let t = fold([prompt("p", "a"), prompt("q", "b"), reply("m", "c", false), call("t", "Bash"), prompt("r", "d")]);
+    let opens: Vec<bool> = t.entries().iter().map(|entry| entry.opens).collect();
+    assert_eq!(opens, [true, true, true, false, true]);
+}
+
+#[test]
 fn a_question_before_its_call_waits_for_it() {
     let t = fold([Event::Ask { key: "a".into(), ask: Some(ask()) }, call("a", "Write")]);
     assert_eq!(tool(&t, "a").state, ToolState::Waiting);
