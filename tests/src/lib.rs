@@ -8,8 +8,10 @@ use parlor_model::line::Line;
 use parlor_transcript::Transcript;
 
 pub mod sessions;
+pub mod shared;
 mod talk;
 
+pub use shared::shared_files;
 pub use talk::Talk;
 
 /// What one line became.

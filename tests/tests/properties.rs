@@ -333,8 +333,8 @@ fn live_equals_replay(format: Option<Format>, bytes: &[u8]) -> Result<(), TestCa
             && *turn != Turn::Start
         {
             let open = live.entries().iter().find(|entry| match &entry.block {
-                // What a subagent does, or what was rewound, is no part of the turn.
-                _ if entry.parent.is_some() || entry.overtaken => false,
+                // What a subagent does is no part of the turn.
+                _ if entry.parent.is_some() => false,
                 Block::Tool(tool) => !tool.state.is_final(),
                 Block::Reply(reply) => reply.streaming,
                 Block::Thought(thought) => thought.streaming,

@@ -379,7 +379,14 @@ fn explored(context: &Context<'_>, index: usize, html: &mut Html) {
         html.text(&duration(run.took_ms));
     }
     html.markup("</span></summary><ul class=\"files\">");
-    run.rows.iter().take(context.options.limits.items).for_each(|row| explored_row(context, row, html));
+    for row in run.rows.iter().take(context.options.limits.items) {
+        html.markup("<li");
+        // The first entry's id is the card's own.
+        if row.index != index {
+            html.markup(" id=\"e-").text(&context.entries[row.index].id).markup("\"");
+        }
+        explored_row(row, html);
+    }
     html.markup("</ul>");
     if run.rows.len() > context.options.limits.items {
         cut(&format!("… {} not shown", run.rows.len() - context.options.limits.items), html);
@@ -396,12 +403,12 @@ fn explored(context: &Context<'_>, index: usize, html: &mut Html) {
     }
 }
 
-fn explored_row(context: &Context<'_>, row: &Row, html: &mut Html) {
-    html.markup("<li id=\"e-").text(&context.entries[row.index].id);
+/// The rest of a row, from the end of its tag's name and id.
+fn explored_row(row: &Row, html: &mut Html) {
     html.markup(match (row.again, &row.failed) {
-        (true, None) => "\" hidden>",
-        (_, Some(_)) => "\" class=\"error\">",
-        (false, None) => "\">",
+        (true, None) => " hidden>",
+        (_, Some(_)) => " class=\"error\">",
+        (false, None) => ">",
     });
     if !row.again || row.failed.is_some() {
         if row.search {

@@ -402,7 +402,7 @@ mod tests {
         assert!(html.contains(">Explored</span><span class=\"arg\">2 files, 1 search</span>"), "{html}");
         assert_eq!(html.matches("one.rs").count(), 1);
         for id in ["a", "b", "c", "d"] {
-            assert!(html.contains(&format!("id=\"e-{id}\"")), "{id}");
+            assert_eq!(html.matches(&format!("id=\"e-{id}\"")).count(), 1, "{id}");
         }
     }
 
