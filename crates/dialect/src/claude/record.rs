@@ -71,6 +71,8 @@ pub(super) enum Content {
     None,
     Text(Span),
     Blocks(Vec<RawBlock>),
+    /// Neither text nor blocks.
+    Other(Span),
 }
 
 /// The parts of a content block of any type. SDKs leave the type out: the keys tell it.
@@ -230,10 +232,11 @@ fn content(reader: &mut Reader<'_>, depth: Depth) -> Content {
             reader.array(|reader| blocks.push(block_to(reader, depth)));
             Content::Blocks(blocks)
         }
-        _ => {
+        Kind::Null => {
             reader.skip();
             Content::None
         }
+        _ => Content::Other(reader.raw()),
     }
 }
 
