@@ -86,6 +86,6 @@ const ELEMENTS: [&str; 49] = [
     "a", "article", "b", "blockquote", "body", "br", "code", "del", "details", "div", "em", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "i", "img", "input", "li", "main", "mark", "meta", "nav", "ol", "p", "pre", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
 ];
 
-const ATTRIBUTES: [&str; 25] = [
+const ATTRIBUTES: [&str; 26] = [
     "alt", "aria-hidden", "aria-label", "charset", "checked", "class", "content", "data-ask", "data-since", "datetime", "disabled", "hidden", "href", "http-equiv", "id", "lang", "loading", "name", "open", "rel", "role", "src", "start", "target", "title", "type",
 ];

@@ -16,7 +16,7 @@ use crate::plain::changes;
 use crate::run::{Run, calls_under};
 use crate::title::title_call;
 use crate::view::{Body, Showing, View, totals_line};
-use crate::{ansi, highlight, visible};
+use crate::{ansi, highlight, markdown, visible};
 
 /// A whole conversation.
 pub fn transcript(session: &Session, entries: &[Entry], options: &Options) -> String {
@@ -216,12 +216,14 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
     }
 }
 
-/// Markdown of others as it is, line by line under `margin`.
+/// Markdown of others as it is but for raw HTML, line by line under `margin`.
 fn prose(context: &Context<'_>, text: &str, margin: &str, out: &mut String) {
-    let text = clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX);
+    let mut shown = String::new();
+    visible::push(&clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX), &mut shown);
+    let text = markdown::without_html(shown);
     for line in text.lines() {
         out.push_str(if line.is_empty() { margin.trim_end() } else { margin });
-        visible::push(line, out);
+        out.push_str(line);
         out.push('\n');
     }
     // A fence that was cut off would swallow the rest of the document.
@@ -324,6 +326,13 @@ mod tests {
              ## Assistant · 14:02\n\n**Tool Call** ``Bash(ls `x`)``\n\n**Tool Result**\n\n````\na\n```\nb\n````\n\n\
              ```rust\nfn cut_off(\n```\n\n## User · 14:02\n\nNext\n\n"
         );
+    }
+
+    #[test]
+    fn html_in_prose_is_text() {
+        let entries = [reply("r", "<b>x</b> `<i>`\n\n<div>\n```\n</div>\n\n```\n<script>\n```")];
+        let text = transcript(&Session::default(), &entries, &Options::default());
+        assert!(text.contains("\\<b>x\\</b> `<i>`\n\n\\<div>\n```\n\\</div>\n\n```\n\\<script>\n"), "{text}");
     }
 
     #[test]
