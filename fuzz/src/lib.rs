@@ -10,6 +10,7 @@ use parlor_model::session::Session;
 use parlor_model::tool::{FileChange, FilePatch, Output, Tool, ToolState};
 use parlor_render::{Context, Html, Limits, Options, Outline, Paint, entry_html, export_markdown, page, plain};
 use parlor_tests::Whole;
+use pulldown_cmark::{Event, Parser};
 use serde_json::json;
 
 mod markup;
@@ -154,7 +155,10 @@ fn texts(session: &Session, entries: &[Entry], options: &Options, width: usize) 
     let ends = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
     assert_eq!(ends(&screen::check_coloured(&coloured)), ends(&colourless), "colour changes the text");
     screen::check(&colourless);
-    screen::check(&export_markdown::transcript(session, entries, options));
+    let export = export_markdown::transcript(session, entries, options);
+    screen::check(&export);
+    let html = |event| matches!(event, Event::Html(_) | Event::InlineHtml(_));
+    assert!(!Parser::new(&export).any(html), "HTML in the export: {export}");
     screen::check(&plain::transcript(session, entries, options));
 }
 

@@ -264,8 +264,9 @@ fn fence(language: &str, text: &str, out: &mut String) {
     out.push_str("\n\n");
 }
 
-/// A code span, with more backticks around it than inside.
+/// A code span, with more backticks around it than inside. It is one line: an empty one would end it.
 fn code(text: &str, out: &mut String) {
+    let text = &text.replace('\n', " ");
     let ticks = "`".repeat(longest_run(text) + 1);
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     out.push_str(&ticks);
@@ -284,14 +285,14 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// Words inside a line: what Markdown would take for markup is escaped.
+/// Words inside a line: what Markdown would take for markup is escaped, and a line end is a space.
 fn inline(text: &str, out: &mut String) {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|') {
             escaped.push('\\');
         }
-        escaped.push(c);
+        escaped.push(if c == '\n' { ' ' } else { c });
     }
     visible::push(&escaped, out);
 }
@@ -326,6 +327,14 @@ mod tests {
              ## Assistant · 14:02\n\n**Tool Call** ``Bash(ls `x`)``\n\n**Tool Result**\n\n````\na\n```\nb\n````\n\n\
              ```rust\nfn cut_off(\n```\n\n## User · 14:02\n\nNext\n\n"
         );
+    }
+
+    #[test]
+    fn words_inside_a_line_stay_there() {
+        let mut out = String::new();
+        code("a\n\n<b> `c`", &mut out);
+        inline(" d\n\n~~~\n<e>", &mut out);
+        assert_eq!(out, "`` a  <b> `c` `` d  ~~~ \\<e\\>");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(crate) fn session(text: &str) -> Session {
         parent: Some(text.into()),
         title: Some(text.into()),
         model: Some(text.into()),
-        cwd: Some(text.into()),
+        cwd: Some(format!("/w/{text}").into()),
         branch: Some(text.into()),
         version: Some(text.into()),
         phase: Phase::Executing { tool: text.into() },
@@ -79,7 +79,7 @@ fn words(text: &str, add: &mut Add<'_>) {
     add("reply-cut", Shown::Prose, Block::Reply(cut));
     add("thought", Shown::Prose, Block::Thought(Thought { text: text.into(), ..Thought::default() }));
     let unknown = |kind: &str, raw: Json| Block::Unknown(Unknown { kind: kind.into(), raw });
-    add("unknown-kind", Shown::Line(80), unknown(&format!("x{text}"), json!({}).into()));
+    add("unknown-kind", Shown::Line(59), unknown(&format!("x{text}"), json!({}).into()));
     add("unknown-raw", Shown::Json, unknown("x", json!({"key": text}).into()));
     add("unknown-key", Shown::Json, unknown("x", json!({text: 1}).into()));
     add("unknown-text", Shown::Words, unknown("text", Json::new(format!("x {text}").into())));
@@ -92,7 +92,7 @@ fn notices(text: &str, add: &mut Add<'_>) {
         ("warning", NoticeKind::Warning),
         ("error", NoticeKind::Error),
         ("retry", NoticeKind::Retry),
-        ("task", NoticeKind::Task),
+        ("background", NoticeKind::Task),
         ("hook", NoticeKind::Hook { name: "x".into() }),
         ("status", NoticeKind::Status { name: "x".into() }),
     ] {

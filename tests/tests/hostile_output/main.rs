@@ -34,10 +34,15 @@ fn readers() -> [Options; 3] {
     ]
 }
 
-/// Renders in every way and checks that all of it is harmless. Gives the texts of the usual reader's page by id.
-fn harmless(session: &Session, entries: &[Entry], context: &str) -> HashMap<String, String> {
+/// Renders in every way and checks that all of it is harmless. Gives the texts of the first reader's page by id.
+fn harmless(
+    readers: &[Options],
+    session: &Session,
+    entries: &[Entry],
+    context: &str,
+) -> HashMap<String, String> {
     let mut texts = HashMap::new();
-    for (number, options) in readers().iter().enumerate() {
+    for (number, options) in readers.iter().enumerate() {
         let page = page::page(session, entries, options);
         let found = markup::check_page(page.as_str(), context);
         if number == 0 {
@@ -55,12 +60,16 @@ fn harmless(session: &Session, entries: &[Entry], context: &str) -> HashMap<Stri
         screen::check(&plain::transcript(session, entries, options), context);
         let export = export_markdown::transcript(session, entries, options);
         screen::check(&export, context);
-        assert!(!Parser::new(&export).any(is_html), "{context}: HTML in the export");
+        let html = Parser::new(&export).into_offset_iter().find(|(event, _)| is_html(event));
+        if let Some((_, range)) = html {
+            let from = export.floor_char_boundary(range.start.saturating_sub(200));
+            panic!("{context}: HTML in the export: {}", &export[from..range.end]);
+        }
     }
     texts
 }
 
-fn is_html(event: Event<'_>) -> bool {
+fn is_html(event: &Event<'_>) -> bool {
     matches!(event, Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock))
 }
 
@@ -86,27 +95,32 @@ fn expected(trick: Trick, shown: Shown, text: &str) -> Option<String> {
 
 #[test]
 fn every_field_is_harmless_and_readable_in_a_page() {
+    let mut lost = Vec::new();
     for (trick, text) in strings::all() {
         let fields = fields::all(&text);
         let entries: Vec<Entry> = fields.iter().map(|field| field.entry.clone()).collect();
         let context = format!("{text:.60?}");
-        let texts = harmless(&fields::session(&text), &entries, &context);
+        let texts = harmless(&readers(), &fields::session(&text), &entries, &context);
         if trick == Trick::Long {
             continue;
         }
         for Field { shown, entry } in &fields {
             let Some(expected) = expected(trick, *shown, &text) else { continue };
             let found = texts.get(&format!("e-{}", entry.id)).unwrap_or_else(|| panic!("{}", entry.id));
-            assert!(squeezed(found).contains(&expected), "{} of {context}: {found}", entry.id);
+            if !squeezed(found).contains(&expected) {
+                lost.push(format!("{} of {context}: {found}", entry.id));
+            }
         }
         let top = squeezed(&texts["top"]);
         assert!(top.contains(&squeezed(&visible(&text))), "{context}: {top}");
     }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
 
 #[test]
 fn every_field_is_readable_in_terminals_and_files() {
     let everything = &readers()[1];
+    let mut lost = Vec::new();
     for (_, text) in strings::all().into_iter().filter(|(trick, _)| *trick == Trick::Markup) {
         let fields = fields::all(&text);
         let entries: Vec<Entry> = fields.iter().map(|field| field.entry.clone()).collect();
@@ -116,6 +130,9 @@ fn every_field_is_readable_in_terminals_and_files() {
             Context { session: &session, entries: &entries, outline: &outline, options: everything };
         for (index, Field { shown, entry }) in fields.iter().enumerate() {
             let Some(expected) = expected(Trick::Markup, *shown, &text) else { continue };
+            if SHORTENED.contains(&entry.id.as_str()) {
+                continue;
+            }
             // What lies within a run is shown with its first entry.
             let index = if entry.group.is_some() { outline.root_of(index) } else { index };
             let coloured = terminal::entry(&context, index, WIDTH, Paint { colour: true });
@@ -126,11 +143,28 @@ fn every_field_is_readable_in_terminals_and_files() {
             for (name, found) in
                 [("coloured", &coloured), ("colourless", &colourless), ("Markdown", &read_back(&export))]
             {
-                assert!(squeezed(found).contains(&expected), "{} of {text:?}, {name}: {found}", entry.id);
+                if !squeezed(found).contains(&expected) {
+                    lost.push(format!("{} in {name}: {text:?} {found}", entry.id));
+                }
             }
         }
     }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
+
+/// Fields of which terminals and files show less than the page: a path's last part, and not what is folded there.
+const SHORTENED: [&str; 10] = [
+    "ask-options",
+    "ask-reason",
+    "attachment-text",
+    "attachment-url",
+    "attachment-url-tail",
+    "edit-path",
+    "message-summary",
+    "output-attachment",
+    "output-raw",
+    "task-prompt",
+];
 
 /// The text of a Markdown document as a viewer shows it.
 fn read_back(markdown: &str) -> String {
@@ -171,7 +205,7 @@ fn names_of_entries_are_harmless() {
             entry.parent = entry.parent.as_ref().map(|parent| format!("{parent}{text}").into());
             entry.group = entry.group.as_ref().map(|group| format!("{group}{text}").into());
         }
-        harmless(&Session::default(), &entries, &format!("{text:.60?}"));
+        harmless(&readers()[..1], &Session::default(), &entries, &format!("{text:.60?}"));
     }
 }
 
@@ -193,10 +227,12 @@ fn what_agents_say_and_tools_print_is_harmless_in_every_format() {
                 said.iter().map(|line| with(line, &sessions::output(format), &text)).collect::<Vec<_>>();
             let whole = Whole::read(Some(format), &sessions::join(&lines));
             let context = format!("{} {text:.60?}", format.name());
-            let texts = harmless(whole.transcript.session(), whole.entries(), &context);
+            let texts = harmless(&readers()[..1], whole.transcript.session(), whole.entries(), &context);
             if trick == Trick::Markup {
+                // Where the input is JSON in a string, a quote ends it.
+                let times = if text.contains('"') { 1 } else { 2 };
                 let shown = texts.values().filter(|found| squeezed(found).contains(&squeezed(&text))).count();
-                assert!(shown >= 2, "{context}: {texts:?}");
+                assert!(shown >= times, "{context}: {texts:?}");
             }
         }
     }
@@ -262,7 +298,8 @@ fn every_string_of_every_record_is_harmless() {
 fn lines_that_are_no_records_are_harmless_and_readable() {
     for (trick, text) in strings::all().into_iter().filter(|(_, text)| !text.trim().is_empty()) {
         let whole = Whole::read(Some(Format::ClaudeStream), format!("x {text}").as_bytes());
-        let texts = harmless(whole.transcript.session(), whole.entries(), &format!("{text:.60?}"));
+        let texts =
+            harmless(&readers()[..1], whole.transcript.session(), whole.entries(), &format!("{text:.60?}"));
         if trick != Trick::Long {
             let found: String = texts.values().map(|found| squeezed(found)).collect();
             let line = text.lines().next().unwrap_or_default();

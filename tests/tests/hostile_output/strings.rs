@@ -37,7 +37,7 @@ pub(crate) fn all() -> Vec<(Trick, String)> {
         "```\n",
         "|a",
     ];
-    all.extend(long.map(|piece| (Trick::Long, piece.repeat(6_000 / piece.len()))));
+    all.extend(long.map(|piece| (Trick::Long, piece.repeat(2_000 / piece.len()))));
     all
 }
 
