@@ -13,11 +13,14 @@ use serde::Deserialize;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Reads a session, and counts what it found.
+type Work = fn(&Bytes) -> usize;
+
 fn main() {
     let bytes = Bytes::from(claude_session(100_000_000, 7));
     let lines = Splitter::split(&bytes).count();
     println!("decode: {:.1} MB, {lines} lines", bytes.len() as f64 / 1e6);
-    let work: [(&str, fn(&Bytes) -> usize); 4] = [
+    let work: [(&str, Work); 4] = [
         ("sonic-rs, typed", typed),
         ("parlor, decode", decode),
         ("parlor, decode and fold", fold),
@@ -65,11 +68,15 @@ fn fold(bytes: &Bytes) -> usize {
 }
 
 fn values(bytes: &Bytes) -> usize {
-    Splitter::split(bytes).filter(|line| serde_json::from_slice::<serde_json::Value>(line.bytes()).is_ok()).count()
+    Splitter::split(bytes)
+        .filter(|line| serde_json::from_slice::<serde_json::Value>(line.bytes()).is_ok())
+        .count()
 }
 
 fn typed(bytes: &Bytes) -> usize {
-    let parsed = Splitter::split(bytes).filter(|line| sonic_rs::from_slice::<Record<'_>>(line.bytes()).is_ok()).count();
+    let parsed = Splitter::split(bytes)
+        .filter(|line| sonic_rs::from_slice::<Record<'_>>(line.bytes()).is_ok())
+        .count();
     assert_eq!(parsed, Splitter::split(bytes).count(), "the typed model fits every line");
     parsed
 }

@@ -15,7 +15,8 @@ const SOURCES: [&str; 4] = [
 /// A Claude Code session file of at least `size` bytes: prompts, thoughts, replies, and calls whose results are some
 /// seven tenths of it, as in real ones. The same seed gives the same session on every machine.
 pub fn claude_session(size: usize, seed: u64) -> Vec<u8> {
-    let mut writer = Writer { dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, seed, count: 0, out: Vec::new() };
+    let mut writer =
+        Writer { dice: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, seed, count: 0, out: Vec::new() };
     while writer.out.len() < size {
         writer.step();
     }
@@ -44,7 +45,9 @@ impl Writer {
             }
             1 => {
                 let thought = self.text(12);
-                self.assistant(json!({"type": "thinking", "thinking": thought, "signature": "Ab9+".repeat(60)}));
+                self.assistant(
+                    json!({"type": "thinking", "thinking": thought, "signature": "Ab9+".repeat(60)}),
+                );
             }
             2 | 3 => {
                 let reply = self.text(18);
@@ -58,7 +61,10 @@ impl Writer {
         let id = format!("toolu_{:08x}{:012x}", self.seed, self.count);
         let (name, input) = match kind {
             4 => ("Read", json!({"file_path": "/home/dev/ferry/src/sync/backoff.rs"})),
-            5 => ("Edit", json!({"file_path": "/home/dev/ferry/src/a.rs", "old_string": self.text(3), "new_string": self.text(4)})),
+            5 => (
+                "Edit",
+                json!({"file_path": "/home/dev/ferry/src/a.rs", "old_string": self.text(3), "new_string": self.text(4)}),
+            ),
             _ => ("Bash", json!({"command": self.text(2), "description": "Look around"})),
         };
         self.assistant(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
@@ -98,7 +104,12 @@ impl Writer {
         self.count += 1;
         let uuid = uuid(self.count);
         let day = 1 + second / 86_400 % 28;
-        let at = format!("2025-10-{day:02}T{:02}:{:02}:{:02}.120Z", second / 3600 % 24, second / 60 % 60, second % 60);
+        let at = format!(
+            "2025-10-{day:02}T{:02}:{:02}:{:02}.120Z",
+            second / 3600 % 24,
+            second / 60 % 60,
+            second % 60
+        );
         if let (Value::Object(whole), Value::Object(record)) = (&mut whole, record) {
             whole.extend(record);
             whole.insert("uuid".into(), uuid.into());

@@ -8,6 +8,9 @@ use parlor_model::line::Line;
 use parlor_transcript::Transcript;
 
 pub mod sessions;
+pub mod shared;
+
+pub use shared::shared_files;
 
 /// What one line became.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,13 +34,24 @@ pub(crate) fn write(conversation: &Conversation, look: Look, output: &mut impl W
     let paint = Paint { colour: look.color };
     let text = match look.form {
         ShowFormat::Terminal => terminal::transcript(session, entries, &options, look.width, paint),
-        ShowFormat::Html => page::page(session, entries, &options).into_string(),
+        ShowFormat::Html => return html(conversation, &options, output),
         ShowFormat::Markdown => export_markdown::transcript(session, entries, &options),
         ShowFormat::Text => plain::transcript(session, entries, &options),
         ShowFormat::Json => return json(conversation, output),
     };
     output.write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// Piece by piece: a page may be larger than memory should hold.
+fn html(conversation: &Conversation, options: &Options, output: &mut impl Write) -> Result<()> {
+    let mut written = Ok(());
+    page::pieces(&conversation.session, &conversation.entries, options, |piece| {
+        if written.is_ok() {
+            written = output.write_all(piece.as_str().as_bytes());
+        }
+    });
+    Ok(written?)
 }
 
 /// Entry by entry: a tree of the whole conversation would be many times its size.

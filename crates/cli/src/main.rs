@@ -29,6 +29,10 @@ use clap::{CommandFactory, Parser};
 use crate::args::{Command, Typed};
 use crate::terminal::Terminal;
 
+/// Folding a session makes many small allocations.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let typed = Typed::parse();
     match run(&typed) {

@@ -93,7 +93,7 @@ pub(crate) fn skim(found: &Found) -> Option<Row> {
     let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
-        let reading = decoder.read(&line, &mut events);
+        let reading = decoder.skim(&line, &mut events);
         events.retain(belongs_in_a_list);
         fold(&mut transcript, seq, &line, reading.at, &mut events);
     }
@@ -130,7 +130,7 @@ fn count_subagent(transcript: &mut Transcript, path: &Path) {
     let mut decoder = Decoder::new(Some(format));
     let mut events = Vec::new();
     for (seq, line) in source.lines().enumerate() {
-        decoder.read(&line, &mut events);
+        decoder.skim(&line, &mut events);
         events.retain(|event| matches!(event, Event::Usage { .. }));
         fold(transcript, seq, &line, None, &mut events);
     }

@@ -48,6 +48,14 @@ impl Decoder {
         reading
     }
 
+    /// Reads only what a list of sessions needs of a line: see [`Dialect::skim`].
+    pub fn skim(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
+        match self.readers.first_mut() {
+            Some((_, dialect)) if !line.is_blank() => dialect.skim(line, out),
+            _ => self.read(line, out),
+        }
+    }
+
     fn route(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
         let reading = match self.format {
             Some(_) => self.readers[0].1.read(line, out),

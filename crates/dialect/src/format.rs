@@ -106,7 +106,9 @@ impl Format {
     /// Who writes it.
     pub fn agent(self) -> Agent {
         match self {
-            Format::ClaudeSession | Format::ClaudeStream | Format::Cdev | Format::Bridge | Format::Legion => Agent::Claude,
+            Format::ClaudeSession | Format::ClaudeStream | Format::Cdev | Format::Bridge | Format::Legion => {
+                Agent::Claude
+            }
             Format::CodexRollout | Format::CodexExec | Format::CodexApp => Agent::Codex,
             Format::PiSession | Format::PiEvents => Agent::Pi,
             Format::OpenaiChat | Format::OpenaiResponses => Agent::Model,

@@ -40,6 +40,12 @@ pub trait Dialect: Send {
     /// Reads a line that is not blank, pushing what it says. The state kept between lines is only what is needed to
     /// name blocks: reading the same lines again gives the same events.
     fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading;
+
+    /// Reads only what a list of sessions needs: facts, usage and prompts. It may leave a line as soon as it is clear
+    /// that it says none of them.
+    fn skim(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
+        self.read(line, out)
+    }
 }
 
 /// How sure a dialect is that a line is its own.

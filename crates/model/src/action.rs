@@ -152,8 +152,21 @@ impl Action {
 pub fn explores(name: &str) -> bool {
     matches!(
         name,
-        "Read" | "read" | "read_file" | "view" | "NotebookRead" | "Grep" | "grep" | "search_files" | "Glob" | "glob"
-            | "find" | "LS" | "ls" | "list_directory" | "list_dir"
+        "Read"
+            | "read"
+            | "read_file"
+            | "view"
+            | "NotebookRead"
+            | "Grep"
+            | "grep"
+            | "search_files"
+            | "Glob"
+            | "glob"
+            | "find"
+            | "LS"
+            | "ls"
+            | "list_directory"
+            | "list_dir"
     )
 }
 
@@ -170,7 +183,9 @@ pub fn messages_agent(name: &str) -> bool {
 
 /// Splits `mcp__server__tool` at its first two double underscores; the tool may hold more of them.
 pub fn mcp_name(name: &str) -> Option<(&str, &str)> {
-    name.strip_prefix("mcp__")?.split_once("__").filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
+    name.strip_prefix("mcp__")?
+        .split_once("__")
+        .filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
 }
 
 fn read(name: &str, input: &Json) -> Option<Action> {
@@ -187,8 +202,9 @@ fn read(name: &str, input: &Json) -> Option<Action> {
         return Some(Action::Mcp { server: server.into(), tool: tool.into() });
     }
     Some(match name {
-        "Bash" | "bash" | "shell" | "exec_command" | "local_shell" | "local_shell_call" | "run_shell_command"
-        | "container.exec" | "shell_command" | "commandExecution" | "command_execution" | "execute" | "BashOutput" => {
+        "Bash" | "bash" | "shell" | "exec_command" | "local_shell" | "local_shell_call"
+        | "run_shell_command" | "container.exec" | "shell_command" | "commandExecution"
+        | "command_execution" | "execute" | "BashOutput" => {
             Action::Run { command: command(input)?, description: field(&["description", "justification"]) }
         }
         "Read" | "read" | "read_file" | "view" | "NotebookRead" | "view_image" => Action::Read {
@@ -205,15 +221,17 @@ fn read(name: &str, input: &Json) -> Option<Action> {
             edits: edits(input)?,
         },
         "apply_patch" | "file_change" | "fileChange" => Action::Patch { files: patch(input)? },
-        "Grep" | "grep" | "search_files" => {
-            Action::Search { pattern: field(&["pattern", "query", "regex"])?, path: field(&["path", "directory"]) }
-        }
+        "Grep" | "grep" | "search_files" => Action::Search {
+            pattern: field(&["pattern", "query", "regex"])?,
+            path: field(&["path", "directory"]),
+        },
         "Glob" | "glob" | "find" => {
             Action::Find { pattern: field(&["pattern", "glob"])?, path: field(&["path", "directory"]) }
         }
-        "LS" | "ls" | "list_directory" | "list_dir" => {
-            Action::Find { pattern: field(&["path", "directory", "dir_path"]).unwrap_or_else(|| ".".into()), path: None }
-        }
+        "LS" | "ls" | "list_directory" | "list_dir" => Action::Find {
+            pattern: field(&["path", "directory", "dir_path"]).unwrap_or_else(|| ".".into()),
+            path: None,
+        },
         "WebFetch" | "web_fetch" | "fetch" => Action::Fetch { url: field(&["url"])? },
         "WebSearch" | "web_search" | "webSearch" | "web_search_call" => {
             Action::Query { query: field(&["query"]).or_else(|| input.get("action")?.field_text("query"))? }
@@ -226,7 +244,9 @@ fn read(name: &str, input: &Json) -> Option<Action> {
         "TodoWrite" | "todo_write" | "update_plan" | "todo_list" | "plan" | "write_todos" => {
             Action::Plan { todos: todos(input)? }
         }
-        "AskUserQuestion" | "request_user_input" | "requestUserInput" => Action::Question { questions: questions(input)? },
+        "AskUserQuestion" | "request_user_input" | "requestUserInput" => {
+            Action::Question { questions: questions(input)? }
+        }
         _ => return None,
     })
 }
@@ -237,7 +257,8 @@ fn command(input: &Json) -> Option<Text> {
     if let Some(text) = value.text() {
         return Some(text);
     }
-    let words: Vec<String> = value.items().iter().filter_map(|word| Some(word.text()?.as_str().into_owned())).collect();
+    let words: Vec<String> =
+        value.items().iter().filter_map(|word| Some(word.text()?.as_str().into_owned())).collect();
     match words.as_slice() {
         [] => None,
         [shell, flag, script] if flag.starts_with('-') && flag.ends_with('c') && shell.ends_with("sh") => {
@@ -249,8 +270,11 @@ fn command(input: &Json) -> Option<Text> {
 
 fn edits(input: &Json) -> Option<Vec<(Text, Text)>> {
     let pair = |value: &Json| {
-        let old = ["old_string", "oldText", "old_str", "old_source"].iter().find_map(|key| value.field_text(key));
-        let new = ["new_string", "newText", "new_str", "new_source"].iter().find_map(|key| value.field_text(key))?;
+        let old =
+            ["old_string", "oldText", "old_str", "old_source"].iter().find_map(|key| value.field_text(key));
+        let new = ["new_string", "newText", "new_str", "new_source"]
+            .iter()
+            .find_map(|key| value.field_text(key))?;
         Some((old?, new))
     };
     if let Some(list) = input.get("edits") {
@@ -262,7 +286,9 @@ fn edits(input: &Json) -> Option<Vec<(Text, Text)>> {
 
 /// The files of a patch: `changes` with unified diffs, or the text of Codex's own patch language.
 fn patch(input: &Json) -> Option<Vec<FilePatch>> {
-    if let Some(text) = input.text().or_else(|| ["input", "patch"].iter().find_map(|key| input.field_text(key))) {
+    if let Some(text) =
+        input.text().or_else(|| ["input", "patch"].iter().find_map(|key| input.field_text(key)))
+    {
         let files = codex_patch(&text.as_str());
         return (!files.is_empty()).then_some(files);
     }
@@ -276,15 +302,19 @@ fn patch(input: &Json) -> Option<Vec<FilePatch>> {
             _ => FileChange::Update,
         };
         match ["diff", "unified_diff", "content"].iter().find_map(|key| change.field_text(key)) {
-            Some(diff) if diff.as_str().contains("@@") => FilePatch::parse_unified(path, kind, &diff.as_str()),
+            Some(diff) if diff.as_str().contains("@@") => {
+                FilePatch::parse_unified(path, kind, &diff.as_str())
+            }
             Some(whole) if kind != FileChange::Update => FilePatch::whole(path, kind, &whole.as_str()),
             _ => FilePatch { path, change: kind, hunks: Vec::new() },
         }
     };
     let files: Vec<FilePatch> = match changes.kind() {
-        Kind::Array => {
-            changes.items().iter().map(|item| one(item.field_text("path").unwrap_or_default(), item)).collect()
-        }
+        Kind::Array => changes
+            .items()
+            .iter()
+            .map(|item| one(item.field_text("path").unwrap_or_default(), item))
+            .collect(),
         Kind::Object => changes.fields().iter().map(|(path, item)| one(path.as_str().into(), item)).collect(),
         _ => return None,
     };
@@ -385,7 +415,9 @@ mod tests {
     #[test]
     fn a_codex_patch_gives_its_files() {
         let text = "*** Begin Patch\n*** Update File: a.rs\n@@ fn x\n ctx\n-old\n+new\n*** Add File: b.rs\n+line\n*** End Patch";
-        let Action::Patch { files } = action("apply_patch", serde_json::json!({ "input": text })) else { panic!() };
+        let Action::Patch { files } = action("apply_patch", serde_json::json!({ "input": text })) else {
+            panic!()
+        };
         assert_eq!(files.len(), 2);
         assert_eq!(files[0].hunks[0].lines.len(), 3);
         assert_eq!(files[1].change, FileChange::Add);

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
+use crate::Key;
 use crate::json::{Json, Span};
 use crate::text::{Text, decode};
-use crate::Key;
 
 /// A line without its line end. Slices of it share its bytes.
 #[derive(Clone, Debug)]

@@ -163,14 +163,26 @@ mod tests {
         for (record, expected) in [
             (r#"{"type":"user","message":{"role":"user","content":"Say hello"}}"#, Some("user")),
             (r#"{"type":"user","message":{"content":[{"type":"text","text":"hi"}]}}"#, Some("user")),
-            (r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"x"}]}}"#, Some("tool_result")),
-            (r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]}}"#, Some("assistant")),
-            (r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}]}}"#, Some("tool_call")),
+            (
+                r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"x"}]}}"#,
+                Some("tool_result"),
+            ),
+            (
+                r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]}}"#,
+                Some("assistant"),
+            ),
+            (
+                r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}]}}"#,
+                Some("tool_call"),
+            ),
             (
                 r#"{"type":"assistant","message":{"content":[{"type":"text"},{"type":"tool_use"}]}}"#,
                 Some("tool_call"),
             ),
-            (r#"{"type":"user","message":{"content":[{"type":"text"},{"type":"tool_result"}]}}"#, Some("tool_result")),
+            (
+                r#"{"type":"user","message":{"content":[{"type":"text"},{"type":"tool_result"}]}}"#,
+                Some("tool_result"),
+            ),
             (
                 r#"{"type":"user","message":{"content":[{"type":"tool_use"},{"type":"tool_result"}]}}"#,
                 Some("tool_result"),
@@ -185,7 +197,10 @@ mod tests {
             (r#"{"type":"assistant","message":{"content":null}}"#, Some("assistant")),
             (r#"{"type":"assistant","message":{"content":{"type":"tool_use"}}}"#, Some("assistant")),
             (r#"{"type":"user","message":{"content":["a",{"type":"tool_result"}]}}"#, Some("user")),
-            (r#"{"type":"user","message":{"content":[{"type":3},{"x":1},{"type":"tool_result"}]}}"#, Some("tool_result")),
+            (
+                r#"{"type":"user","message":{"content":[{"type":3},{"x":1},{"type":"tool_result"}]}}"#,
+                Some("tool_result"),
+            ),
             (r#"{"type":"system","content":"x"}"#, Some("system")),
             (r#"{"message":{"content":[{"type":"tool_use"}]},"type":"assistant"}"#, Some("tool_call")),
             ("", None),

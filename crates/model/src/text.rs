@@ -159,7 +159,9 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
         next = memchr::memchr(b'\\', &bytes[at..]).map(|offset| at + offset);
     }
     out.extend_from_slice(&bytes[at..]);
-    Cow::Owned(String::from_utf8(out).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()))
+    Cow::Owned(
+        String::from_utf8(out).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()),
+    )
 }
 
 /// Decodes the escape at the start of `bytes` into `out` and returns how many bytes it took.
@@ -191,10 +193,12 @@ fn unicode_escape(bytes: &[u8], out: &mut Vec<u8>) -> usize {
         return 1;
     };
     let (code, taken) = match high {
-        0xd800..=0xdbff => match unit(8).filter(|low| bytes[6..8] == *b"\\u" && (0xdc00..=0xdfff).contains(low)) {
-            Some(low) => (0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), 12),
-            None => (0xfffd, 6),
-        },
+        0xd800..=0xdbff => {
+            match unit(8).filter(|low| bytes[6..8] == *b"\\u" && (0xdc00..=0xdfff).contains(low)) {
+                Some(low) => (0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), 12),
+                None => (0xfffd, 6),
+            }
+        }
         _ => (high, 6),
     };
     let c = char::from_u32(code).unwrap_or('\u{fffd}');
@@ -227,6 +231,9 @@ mod tests {
     #[test]
     fn text_agrees_with_a_strict_parser() {
         let strict: String = serde_json::from_str(r#""tab\t quote\" \u2028 \ud83c\udf89 end""#).unwrap();
-        assert_eq!(Text::escaped(Bytes::from_static(br#"tab\t quote\" \u2028 \ud83c\udf89 end"#)), strict.as_str());
+        assert_eq!(
+            Text::escaped(Bytes::from_static(br#"tab\t quote\" \u2028 \ud83c\udf89 end"#)),
+            strict.as_str()
+        );
     }
 }

@@ -20,7 +20,10 @@ pub struct Usage {
 impl Usage {
     /// All tokens.
     pub fn total(&self) -> u64 {
-        self.input.saturating_add(self.output).saturating_add(self.cache_read).saturating_add(self.cache_write)
+        self.input
+            .saturating_add(self.output)
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write)
     }
 
     /// What stood in the model's context when this message ended.

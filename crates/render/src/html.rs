@@ -64,6 +64,11 @@ impl Html {
         self.0.truncate(length);
     }
 
+    /// Forgets the content and keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// The HTML.
     pub fn as_str(&self) -> &str {
         &self.0

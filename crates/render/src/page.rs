@@ -14,11 +14,23 @@ use crate::measure::{clock, date, day, plural, tokens};
 /// The style sheet of entries and pages, for clients that show entries in a page of their own.
 pub const STYLE: &str = include_str!("page.css");
 
+/// A page is handed out in pieces of about this size: a page of any length needs little memory.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// The page of a conversation.
 pub fn page(session: &Session, entries: &[Entry], options: &Options) -> Html {
+    let mut page = Html::default();
+    pieces(session, entries, options, |piece| {
+        page.append(piece);
+    });
+    page
+}
+
+/// The page of a conversation, piece by piece.
+pub fn pieces(session: &Session, entries: &[Entry], options: &Options, mut emit: impl FnMut(&Html)) {
     let outline = Outline::of(entries);
     let context = Context { session, entries, outline: &outline, options };
-    let mut html = Html::with_capacity(STYLE.len() + (16 << 10) + entries.len().saturating_mul(1 << 10));
+    let mut html = Html::with_capacity(STYLE.len() + 2 * PIECE_BYTES);
     let title = session.title.as_ref().map(|title| one_line(&title.as_str(), 200).into_owned());
     let title = title.filter(|title| !title.is_empty()).unwrap_or_else(|| "Conversation".to_owned());
     html.markup("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -28,12 +40,12 @@ pub fn page(session: &Session, entries: &[Entry], options: &Options) -> Html {
     html.text(&title).markup("</title>\n<style>\n").markup(STYLE).markup("</style>\n</head>\n<body>\n");
     top(&context, &title, &mut html);
     html.markup("<main class=\"talk\">\n");
-    conversation(&context, &mut html);
+    conversation(&context, &mut html, &mut emit);
     html.markup("</main>\n</body>\n</html>\n");
-    html
+    emit(&html);
 }
 
-fn conversation(context: &Context<'_>, html: &mut Html) {
+fn conversation(context: &Context<'_>, html: &mut Html, emit: &mut impl FnMut(&Html)) {
     let offset = context.options.offset_s;
     let mut today = None;
     for index in context.outline.roots() {
@@ -42,6 +54,10 @@ fn conversation(context: &Context<'_>, html: &mut Html) {
             html.markup("<div class=\"date\">").text(&date(at, offset)).markup("</div>\n");
         }
         entry_html::entry(context, index, html);
+        if html.as_str().len() >= PIECE_BYTES {
+            emit(html);
+            html.clear();
+        }
     }
 }
 

@@ -128,7 +128,10 @@ impl Transcript {
     }
 
     fn title(&mut self, text: &Text, rank: TitleRank) {
-        let better = self.session.title_rank.is_none_or(|known| rank > known || (rank == known && rank > TitleRank::Prompt));
+        let better = self
+            .session
+            .title_rank
+            .is_none_or(|known| rank > known || (rank == known && rank > TitleRank::Prompt));
         if !better {
             return;
         }
@@ -210,13 +213,13 @@ impl Transcript {
     }
 
     fn put(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) {
-        let index = match self.index.get(&key).copied() {
-            Some(index) => {
-                self.replace(index, block);
-                index
-            }
-            None => self.open(key, under, message, block),
-        };
+        let next = self.entries.len();
+        let index = *self.index.entry(key.clone()).or_insert(next);
+        if index == next {
+            self.open(key, under, message, block);
+        } else {
+            self.replace(index, block);
+        }
         self.touched.push(index);
         self.moved(index);
     }
@@ -250,12 +253,13 @@ impl Transcript {
         self.mark(index);
     }
 
-    fn open(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) -> usize {
+    /// Opens an entry that the index knows already.
+    fn open(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) {
         let parent = under.filter(|under| *under != key);
         let last = parent.as_ref().map_or(self.last, |parent| self.last_under.get(parent).copied());
         let before = last.map(|index| &self.entries[index]);
         let entry = Entry {
-            id: key.clone(),
+            id: key,
             message,
             seq: self.seq,
             at: self.at,
@@ -275,9 +279,17 @@ impl Transcript {
             }
             None => self.last = Some(index),
         }
-        self.index.insert(key, index);
         self.entries.push(entry);
         self.mark(index);
+    }
+
+    /// The entry of that key, opened in the main conversation when it is new.
+    fn find_or_open(&mut self, key: &Key, block: impl FnOnce() -> Block) -> usize {
+        let next = self.entries.len();
+        let index = *self.index.entry(key.clone()).or_insert(next);
+        if index == next {
+            self.open(key.clone(), None, None, block());
+        }
         index
     }
 
@@ -340,24 +352,27 @@ impl Transcript {
         }
         let phase = &mut self.session.phase;
         match &entry.block {
-            Block::Prompt(Prompt { author: Author::Person | Author::Peer { .. } | Author::Caller, queued: false, .. }) => {
+            Block::Prompt(Prompt {
+                author: Author::Person | Author::Peer { .. } | Author::Caller,
+                queued: false,
+                ..
+            }) => {
                 if *phase == Phase::Idle {
                     *phase = Phase::Preparing;
                 }
             }
             Block::Thought(_) => *phase = Phase::Thinking,
             Block::Reply(_) => *phase = Phase::Replying,
-            Block::Tool(tool) if tool.state == ToolState::Waiting => self.phase.wait(index, &tool.name, phase),
+            Block::Tool(tool) if tool.state == ToolState::Waiting => {
+                self.phase.wait(index, &tool.name, phase)
+            }
             Block::Tool(tool) if !tool.state.is_final() => self.phase.call(index, &tool.name, phase),
             Block::Prompt(_) | Block::Tool(_) | Block::Notice(_) | Block::Unknown(_) => {}
         }
     }
 
     fn grow(&mut self, key: Key, part: Part, more: &str) {
-        let index = match self.index.get(&key) {
-            Some(index) => *index,
-            None => self.open(key, None, None, opened_by(part)),
-        };
+        let index = self.find_or_open(&key, || opened_by(part));
         self.touched.push(index);
         let entry = &mut self.entries[index];
         match (&mut entry.block, part) {
@@ -427,10 +442,7 @@ impl Transcript {
             None => {
                 let orphan = Tool { name: name.unwrap_or_default(), orphan: true, ..Tool::default() };
                 let key = if known.is_some() { format!("{key}/result").into() } else { key.clone() };
-                match self.index.get(&key) {
-                    Some(index) => *index,
-                    None => self.open(key, None, None, Block::Tool(Box::new(orphan))),
-                }
+                self.find_or_open(&key, || Block::Tool(Box::new(orphan)))
             }
         };
         self.show_input(index);
@@ -440,7 +452,9 @@ impl Transcript {
             if let Some(streamed) = tool.output.take().filter(|_| output.parts.is_empty()) {
                 output.parts = streamed.parts;
             }
-            if let Some(totals) = output.totals.clone().filter(|_| delegates(&tool.name) || tool.subagent.is_some()) {
+            if let Some(totals) =
+                output.totals.clone().filter(|_| delegates(&tool.name) || tool.subagent.is_some())
+            {
                 tool.subagent = Some(totals);
             }
             // A call that a stop cut off stays cut off when its error comes in late.
@@ -477,11 +491,10 @@ impl Transcript {
 
     /// Counts a message once, whatever number of records repeat its usage.
     fn count(&mut self, message: Key, usage: &Usage) {
-        let known = self.usage.get(&message).copied().unwrap_or_default();
-        let newer = known.max(usage);
-        self.session.usage.subtract(&known);
-        self.session.usage.add(&newer);
-        self.usage.insert(message, newer);
+        let known = self.usage.entry(message).or_default();
+        self.session.usage.subtract(known);
+        *known = known.max(usage);
+        self.session.usage.add(known);
     }
 
     fn overtake(&mut self, from: &Key) {
@@ -499,14 +512,14 @@ impl Transcript {
 
     fn notice(&mut self, name: &str, kind: NoticeKind, text: Text) {
         let key = Key::from(format!("{name}/{}", self.seq));
-        let index = self.open(key, None, None, Block::Notice(Notice { kind, text }));
+        let index = self.find_or_open(&key, || Block::Notice(Notice { kind, text }));
         self.touched.push(index);
     }
 
     fn unknown(&mut self, kind: Key, line: &Line) {
         let key = Key::from(format!("unknown/{}", self.seq));
         let raw = Json::new(line.bytes().clone());
-        let index = self.open(key, None, None, Block::Unknown(Unknown { kind, raw }));
+        let index = self.find_or_open(&key, || Block::Unknown(Unknown { kind, raw }));
         self.touched.push(index);
     }
 }

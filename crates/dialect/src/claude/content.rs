@@ -49,9 +49,14 @@ pub(super) fn assistant_block(line: &Line, block: &RawBlock, key: Key, aborted: 
         BlockKind::Text => {
             (key, Block::Reply(Reply { text: text(block.text), interrupted: aborted, ..Reply::default() }))
         }
-        BlockKind::Thinking => {
-            (key, Block::Thought(Thought { text: text(block.thinking), interrupted: aborted, ..Thought::default() }))
-        }
+        BlockKind::Thinking => (
+            key,
+            Block::Thought(Thought {
+                text: text(block.thinking),
+                interrupted: aborted,
+                ..Thought::default()
+            }),
+        ),
         BlockKind::Redacted => (key, Block::Thought(Thought { redacted: true, ..Thought::default() })),
         BlockKind::Call => {
             let input = block.input.map_or_else(Json::default, |span| line.json(span));
@@ -81,7 +86,11 @@ pub(super) fn tool_result(line: &Line, block: &RawBlock, raw: &Raw) -> Event {
     if state == ToolState::Failed {
         output.exit_code = exit_code(&output);
     }
-    if output.parts.iter().any(|piece| matches!(piece, Piece::Text { text } if text.starts_with("<persisted-output>"))) {
+    if output
+        .parts
+        .iter()
+        .any(|piece| matches!(piece, Piece::Text { text } if text.starts_with("<persisted-output>")))
+    {
         output.truncated = true;
     }
     let key = block.tool_use_id.map_or_else(Key::default, |span| line.key(span));
@@ -98,7 +107,8 @@ fn state(line: &Line, block: &RawBlock, raw: &Raw, output: &Output) -> ToolState
     if !block.is_error {
         return if raw.facts.interrupted { ToolState::Interrupted } else { ToolState::Done };
     }
-    let stopped_while_running = text.is_some_and(|text| text.as_str().contains("this call was stopped while running"));
+    let stopped_while_running =
+        text.is_some_and(|text| text.as_str().contains("this call was stopped while running"));
     match raw.denial.map(|span| line.word(span)) {
         Some(b"interrupted") => ToolState::Interrupted,
         Some(_) if stopped_while_running => ToolState::Interrupted,
@@ -107,7 +117,11 @@ fn state(line: &Line, block: &RawBlock, raw: &Raw, output: &Output) -> ToolState
             ToolState::Interrupted
         }
         None if starts("The user doesn't want to proceed with this tool use.") => {
-            if stopped_while_running { ToolState::Interrupted } else { ToolState::Denied }
+            if stopped_while_running {
+                ToolState::Interrupted
+            } else {
+                ToolState::Denied
+            }
         }
         None if raw.facts.interrupted => ToolState::Interrupted,
         None => ToolState::Failed,
@@ -116,9 +130,11 @@ fn state(line: &Line, block: &RawBlock, raw: &Raw, output: &Output) -> ToolState
 
 /// `Exit code 3` stands alone on the first line of a failed command's result.
 fn exit_code(output: &Output) -> Option<i64> {
-    let Some(Piece::Text { text }) = output.parts.first().filter(|piece| {
-        matches!(piece, Piece::Text { text } if text.starts_with("Exit code "))
-    }) else {
+    let Some(Piece::Text { text }) = output
+        .parts
+        .first()
+        .filter(|piece| matches!(piece, Piece::Text { text } if text.starts_with("Exit code ")))
+    else {
         return None;
     };
     text.as_str().lines().next()?.strip_prefix("Exit code ")?.trim().parse().ok()
@@ -156,6 +172,7 @@ fn attachment(source: &Json, name: Option<Text>) -> Attachment {
         "text" => source.field_text("data").map(Source::Text),
         _ => source.field_text("data").map(Source::Base64),
     };
-    let media_type = source.field_text("media_type").map_or_else(Key::default, |text| Key::from(text.as_str()));
+    let media_type =
+        source.field_text("media_type").map_or_else(Key::default, |text| Key::from(text.as_str()));
     Attachment { media_type, name, source: from.unwrap_or(Source::Missing) }
 }

@@ -1,6 +1,6 @@
 //! Messages become events, and the little that must be remembered between lines to name their blocks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use parlor_model::Key;
@@ -15,11 +15,15 @@ use super::content::{self, BlockKind};
 use super::record::{Content, Raw, RawBlock};
 use super::words::{self, Words};
 
+/// So many messages may be written at once: the main conversation's and its subagents'.
+const OPEN_MESSAGES: usize = 64;
+
 /// What is remembered between lines.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// How many blocks of a message have come in complete form. A message is written as a line per block.
-    parts: HashMap<Key, u64>,
+    /// How many blocks of the last messages have come in complete form, newest last. A message is written as a line
+    /// per block, with other lines in between.
+    parts: VecDeque<(Key, u64)>,
     id: Option<Key>,
     model: Option<Key>,
     cwd: Option<Text>,
@@ -71,13 +75,23 @@ impl Conversation {
     /// A name that no other record has: its uuid, or a number.
     pub(super) fn name(&mut self, line: &Line, uuid: Option<Span>) -> Key {
         self.counter += 1;
-        uuid.filter(|span| span.end > span.start).map_or_else(|| format!("line/{}", self.counter).into(), |span| line.key(span))
+        uuid.filter(|span| span.end > span.start)
+            .map_or_else(|| format!("line/{}", self.counter).into(), |span| line.key(span))
     }
 
     /// An assistant's message: all of it, or the part of it that this line holds.
-    pub(super) fn assistant(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, out: &mut Vec<Event>) -> Fate {
+    pub(super) fn assistant(
+        &mut self,
+        line: &Line,
+        raw: &Raw,
+        under: Option<&Key>,
+        out: &mut Vec<Event>,
+    ) -> Fate {
         let message = &raw.message;
-        if message.model.is_some_and(|span| line.word(span) == b"<synthetic>") && !raw.api_error && is_filler(line, raw) {
+        if message.model.is_some_and(|span| line.word(span) == b"<synthetic>")
+            && !raw.api_error
+            && is_filler(line, raw)
+        {
             return Fate::Hidden(Rule::Injected);
         }
         if raw.api_error && under.is_none() {
@@ -127,15 +141,29 @@ impl Conversation {
             out.push(content::tool_result(line, block, raw));
             return;
         }
-        let count = self.parts.entry(name.clone()).or_default();
-        let index = raw.block_index.unwrap_or(*count);
-        *count = index.saturating_add(1);
+        let index = self.next_part(name, raw.block_index);
         let key = Key::from(format!("{name}/{index}"));
         let (key, block) = content::assistant_block(line, block, key, raw.aborted);
         if let (Block::Reply(reply), None, Some(replies)) = (&block, under, &mut self.replies) {
             replies.insert(hash(reply.text.as_str().as_bytes()));
         }
         out.push(Event::Put { key, under: under.cloned(), message: Some(name.clone()), block });
+    }
+
+    /// The index of the next block of a message: as the record says, or by counting.
+    fn next_part(&mut self, name: &Key, told: Option<u64>) -> u64 {
+        let known = self.parts.iter_mut().rev().find(|(known, _)| known == name);
+        let index = told.unwrap_or(known.as_ref().map_or(0, |(_, count)| *count));
+        match known {
+            Some((_, count)) => *count = index.saturating_add(1),
+            None => {
+                self.parts.push_back((name.clone(), index.saturating_add(1)));
+                if self.parts.len() > OPEN_MESSAGES {
+                    self.parts.pop_front();
+                }
+            }
+        }
+        index
     }
 
     /// A user record: results, a prompt, or one of the many things that are written as if the user had said them.
@@ -154,9 +182,13 @@ impl Conversation {
             fate = Some(Fate::Shown);
         }
         let has_results = fate.is_some();
-        let pictures: Vec<&RawBlock> = blocks.iter().filter(|block| block.kind(line) == BlockKind::Picture).collect();
-        let texts: Vec<Text> =
-            blocks.iter().filter(|block| block.kind(line) == BlockKind::Text).filter_map(|block| Some(line.text(block.text?))).collect();
+        let pictures: Vec<&RawBlock> =
+            blocks.iter().filter(|block| block.kind(line) == BlockKind::Picture).collect();
+        let texts: Vec<Text> = blocks
+            .iter()
+            .filter(|block| block.kind(line) == BlockKind::Text)
+            .filter_map(|block| Some(line.text(block.text?)))
+            .collect();
         if has_results && (raw.meta || raw.synthetic) {
             return Fate::Shown;
         }
@@ -208,7 +240,10 @@ impl Conversation {
             Words::Command(command) => {
                 let command: Text = command.into();
                 self.command = Some((key.clone(), command.clone()));
-                out.push(Event::notice(key, Notice { kind: NoticeKind::Command { command }, text: Text::default() }));
+                out.push(Event::notice(
+                    key,
+                    Notice { kind: NoticeKind::Command { command }, text: Text::default() },
+                ));
                 Fate::Shown
             }
             Words::CommandOutput(output) => {
@@ -224,7 +259,12 @@ impl Conversation {
             Words::Peer { name, text } => {
                 let author = Author::Peer { name: name.into() };
                 let prompt = Prompt { text: text.into(), author, ..Prompt::default() };
-                out.push(Event::Put { key, under: under.cloned(), message: None, block: Block::Prompt(prompt) });
+                out.push(Event::Put {
+                    key,
+                    under: under.cloned(),
+                    message: None,
+                    block: Block::Prompt(prompt),
+                });
                 Fate::Shown
             }
             Words::Prompt(_) | Words::Injected => {
@@ -233,8 +273,14 @@ impl Conversation {
                     _ => text.clone(),
                 };
                 let attachments = pictures.iter().map(|block| content::picture(line, block)).collect();
-                let prompt = Prompt { text, author: self.author(line, raw, under), attachments, ..Prompt::default() };
-                out.push(Event::Put { key, under: under.cloned(), message: None, block: Block::Prompt(prompt) });
+                let prompt =
+                    Prompt { text, author: self.author(line, raw, under), attachments, ..Prompt::default() };
+                out.push(Event::Put {
+                    key,
+                    under: under.cloned(),
+                    message: None,
+                    block: Block::Prompt(prompt),
+                });
                 Fate::Shown
             }
         }
@@ -256,7 +302,13 @@ impl Conversation {
     }
 
     /// The context is compacted from here; its summary may follow in another record.
-    pub(super) fn boundary(&mut self, key: Key, before: Option<u64>, after: Option<u64>, out: &mut Vec<Event>) {
+    pub(super) fn boundary(
+        &mut self,
+        key: Key,
+        before: Option<u64>,
+        after: Option<u64>,
+        out: &mut Vec<Event>,
+    ) {
         let kind = NoticeKind::Compaction { before, after };
         self.compaction = Some((key.clone(), kind.clone()));
         out.push(Event::notice(key, Notice { kind, text: Text::default() }));

@@ -33,26 +33,27 @@ pub(super) fn read(reader: &mut Reader<'_>, bytes: &[u8], facts: &mut Facts) {
         reader.skip();
         return;
     }
-    let count = |reader: &mut Reader<'_>| reader.number().map(|n| n as u64);
     reader.object(|reader, key| match key {
         b"structuredPatch" => {
             reader.array(|reader| facts.hunks.push(hunk(reader)));
         }
         b"filePath" => facts.path = reader.text(),
-        b"type" => facts.created = reader.text().is_some_and(|span| &bytes[span.start..span.end] == b"create"),
+        b"type" => {
+            facts.created = reader.text().is_some_and(|span| &bytes[span.start..span.end] == b"create")
+        }
         b"interrupted" => facts.interrupted = reader.bool().unwrap_or(false),
-        b"durationMs" => facts.duration_ms = count(reader),
+        b"durationMs" => facts.duration_ms = reader.count(),
         b"durationSeconds" => facts.duration_ms = reader.number().map(|n| (n * 1000.0) as u64),
-        b"code" => facts.http_status = count(reader).and_then(|code| code.try_into().ok()),
-        b"bytes" => facts.bytes = count(reader),
+        b"code" => facts.http_status = reader.count().and_then(|code| code.try_into().ok()),
+        b"bytes" => facts.bytes = reader.count(),
         b"filenames" => {
             reader.array(|reader| facts.files.extend(reader.text()));
         }
         b"truncated" => facts.truncated = reader.bool().unwrap_or(false),
         b"persistedOutputPath" => facts.truncated = reader.text().is_some(),
-        b"totalToolUseCount" => facts.totals.tools = count(reader),
-        b"totalTokens" => facts.totals.tokens = count(reader),
-        b"totalDurationMs" => facts.totals.duration_ms = count(reader),
+        b"totalToolUseCount" => facts.totals.tools = reader.count(),
+        b"totalTokens" => facts.totals.tokens = reader.count(),
+        b"totalDurationMs" => facts.totals.duration_ms = reader.count(),
         b"agentId" => facts.agent_id = reader.text(),
         _ => {}
     });
@@ -61,8 +62,8 @@ pub(super) fn read(reader: &mut Reader<'_>, bytes: &[u8], facts: &mut Facts) {
 fn hunk(reader: &mut Reader<'_>) -> RawHunk {
     let mut hunk = RawHunk::default();
     reader.object(|reader, key| match key {
-        b"oldStart" => hunk.old_start = reader.number().map_or(0, |n| n as u64),
-        b"newStart" => hunk.new_start = reader.number().map_or(0, |n| n as u64),
+        b"oldStart" => hunk.old_start = reader.count().unwrap_or(0),
+        b"newStart" => hunk.new_start = reader.count().unwrap_or(0),
         b"lines" => {
             reader.array(|reader| hunk.lines.extend(reader.text()));
         }
@@ -88,8 +89,11 @@ impl Facts {
                 new_start: raw.new_start,
                 lines: raw.lines.iter().map(|span| line.text(*span)).collect(),
             };
-            output.patches =
-                vec![FilePatch { path: line.text(path), change, hunks: self.hunks.iter().map(hunk).collect() }];
+            output.patches = vec![FilePatch {
+                path: line.text(path),
+                change,
+                hunks: self.hunks.iter().map(hunk).collect(),
+            }];
         }
     }
 }

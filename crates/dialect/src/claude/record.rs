@@ -44,6 +44,8 @@ pub(super) struct Raw {
     pub(super) attachment: Option<Span>,
     pub(super) data: Option<Span>,
     pub(super) event: Option<Span>,
+    /// From which block on a streamed message was given up.
+    pub(super) abandoned_from: Option<u64>,
     pub(super) summary: Option<Span>,
     pub(super) leaf: Option<Span>,
 }
@@ -57,6 +59,9 @@ pub(super) struct Message {
     pub(super) stop_reason: Option<Span>,
     pub(super) usage: Option<Usage>,
     pub(super) content: Content,
+    depth: Depth,
+    /// True when the rest was left unread.
+    pub(super) left: bool,
 }
 
 /// A message's content.
@@ -103,10 +108,25 @@ pub(super) struct RawPiece {
     pub(super) whole: Span,
 }
 
+/// How much of a record is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Until it is clear that it is a tool's result, which no list shows: most bytes of a session are results.
+    Skim,
+}
+
 /// Reads a line. The second value is where it is damaged.
 pub(super) fn read(line: &Line) -> (Raw, Option<usize>) {
+    read_to(line, Depth::Whole)
+}
+
+/// Reads a line as far as `depth` says.
+pub(super) fn read_to(line: &Line, depth: Depth) -> (Raw, Option<usize>) {
     let bytes = line.bytes();
-    let mut raw = Raw::default();
+    let mut raw = Raw { message: Message { depth, ..Message::default() }, ..Raw::default() };
     let mut reader = Reader::new(bytes);
     let is_object = reader.object(|reader, key| field(reader, key, bytes, &mut raw));
     let damage = reader.finish().or((!is_object).then_some(0));
@@ -149,13 +169,20 @@ fn field(reader: &mut Reader<'_>, key: &[u8], bytes: &[u8], raw: &mut Raw) {
                 }
             });
         }
-        b"apiBlockIndex" => raw.block_index = reader.integer().and_then(|index| index.try_into().ok()),
+        b"apiBlockIndex" => raw.block_index = reader.count(),
         b"parent_tool_use_id" | b"parentToolUseID" => raw.under = reader.text(),
         b"tool_use_id" | b"toolUseID" => raw.tool_id = reader.text(),
         b"content" => raw.content = Some(reader.raw()),
         b"attachment" => raw.attachment = Some(reader.raw()),
         b"data" => raw.data = Some(reader.raw()),
         b"event" => raw.event = Some(reader.raw()),
+        b"abandoned_blocks" => {
+            reader.object(|reader, key| {
+                if key == b"from_block_index" {
+                    raw.abandoned_from = reader.count();
+                }
+            });
+        }
         b"summary" | b"aiTitle" | b"customTitle" => raw.summary = reader.text(),
         b"leafUuid" => raw.leaf = reader.text(),
         _ => {}
@@ -185,17 +212,21 @@ pub(super) fn message(reader: &mut Reader<'_>, message: &mut Message) {
         b"model" => message.model = reader.text(),
         b"stop_reason" => message.stop_reason = reader.text(),
         b"usage" => message.usage = usage(reader),
-        b"content" => message.content = content(reader),
+        b"content" => {
+            message.content = content(reader, message.depth);
+            let first = if let Content::Blocks(blocks) = &message.content { blocks.first() } else { None };
+            message.left = message.depth == Depth::Skim && first.is_some_and(|block| block.tool_use_id.is_some());
+        }
         _ => {}
     });
 }
 
-pub(super) fn content(reader: &mut Reader<'_>) -> Content {
+fn content(reader: &mut Reader<'_>, depth: Depth) -> Content {
     match reader.kind() {
         Kind::String => reader.text().map_or(Content::None, Content::Text),
         Kind::Array => {
             let mut blocks = Vec::new();
-            reader.array(|reader| blocks.push(block(reader)));
+            reader.array(|reader| blocks.push(block_to(reader, depth)));
             Content::Blocks(blocks)
         }
         _ => {
@@ -205,7 +236,12 @@ pub(super) fn content(reader: &mut Reader<'_>) -> Content {
     }
 }
 
+/// Reads a content block.
 pub(super) fn block(reader: &mut Reader<'_>) -> RawBlock {
+    block_to(reader, Depth::Whole)
+}
+
+fn block_to(reader: &mut Reader<'_>, depth: Depth) -> RawBlock {
     let mut block = RawBlock::default();
     if reader.kind() == Kind::String {
         block.text = reader.text();
@@ -220,7 +256,12 @@ pub(super) fn block(reader: &mut Reader<'_>) -> RawBlock {
         b"name" => block.name = reader.text(),
         b"server_name" => block.server = reader.text(),
         b"input" => block.input = Some(reader.raw()),
-        b"tool_use_id" | b"tool_call_id" => block.tool_use_id = reader.text(),
+        b"tool_use_id" | b"tool_call_id" => {
+            block.tool_use_id = reader.text();
+            if depth == Depth::Skim {
+                reader.leave();
+            }
+        }
         b"is_error" => block.is_error = reader.bool().unwrap_or(false),
         b"content" => block.content = Some(pieces(reader)),
         b"source" => block.source = Some(reader.raw()),
@@ -267,7 +308,7 @@ fn piece(reader: &mut Reader<'_>) -> RawPiece {
 /// Reads an API usage object. Cached input is counted apart from `input_tokens` there already.
 pub(super) fn usage(reader: &mut Reader<'_>) -> Option<Usage> {
     let mut usage = Usage::default();
-    let count = |reader: &mut Reader<'_>| reader.number().map_or(0, |n| n as u64);
+    let count = |reader: &mut Reader<'_>| reader.count().unwrap_or(0);
     reader
         .object(|reader, key| match key {
             b"input_tokens" => usage.input = count(reader),

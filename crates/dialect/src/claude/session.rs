@@ -13,7 +13,7 @@ use parlor_model::rule::Rule;
 use parlor_model::text::Text;
 
 use super::conversation::{Conversation, first_text, hash};
-use super::record::{self, Raw};
+use super::record::{self, Depth, Raw};
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
 
@@ -44,18 +44,49 @@ impl Dialect for ClaudeSession {
             None => Reading { at: raw.at, ..unknown(line, &full_kind(line, &raw)) },
         }
     }
+
+    fn skim(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
+        let (raw, damage) = record::read_to(line, Depth::Skim);
+        let kind = raw.kind.map(|span| line.word(span)).unwrap_or_default();
+        if raw.message.left {
+            // A person may have steered the turn: their words then stand beside the result. These bytes cannot occur
+            // inside a JSON string, where quotes are escaped.
+            let steered = memchr::memmem::find(line.bytes(), b"\"type\":\"text\"").is_some();
+            return if steered { self.read(line, out) } else { Reading::shown(raw.at) };
+        }
+        if damage.is_some() || raw.kind.is_none() {
+            return unknown(line, "");
+        }
+        let fate = match kind {
+            b"assistant" => Some(self.skim_assistant(line, &raw, out)),
+            _ => self.record(line, &raw, kind, out),
+        };
+        Reading { fate: fate.unwrap_or(Fate::Hidden(Rule::Bookkeeping)), at: raw.at }
+    }
 }
 
 impl ClaudeSession {
+    /// What an assistant's record tells a list: the model and the usage.
+    fn skim_assistant(&mut self, line: &Line, raw: &Raw, out: &mut Vec<Event>) -> Fate {
+        if self.is_repeat(line, raw) {
+            return Fate::Hidden(Rule::Repeat);
+        }
+        self.conversation.meta(line, raw, out);
+        let main = !raw.sidechain || self.conversation.is_agent_file;
+        self.conversation.model(line, raw.message.model.filter(|_| main), out);
+        self.usage(line, raw, main, out);
+        Fate::Shown
+    }
+
     /// What becomes of a record; `None` when nobody knows its kind.
     fn record(&mut self, line: &Line, raw: &Raw, kind: &[u8], out: &mut Vec<Event>) -> Option<Fate> {
-        if let Some(uuid) = raw.uuid.filter(|_| raw.has_sidechain)
-            && !self.seen.insert(hash(line.word(uuid)))
-        {
+        if self.is_repeat(line, raw) {
             return Some(Fate::Hidden(Rule::Repeat));
         }
         match kind {
-            b"user" | b"assistant" | b"system" | b"attachment" | b"progress" => self.chained(line, raw, kind, out),
+            b"user" | b"assistant" | b"system" | b"attachment" | b"progress" => {
+                self.chained(line, raw, kind, out)
+            }
             b"summary" => {
                 let own = raw.leaf.is_none_or(|leaf| self.seen.contains(&hash(line.word(leaf))));
                 self.title(line, raw, if own { TitleRank::Summary } else { TitleRank::Hint }, out);
@@ -79,13 +110,38 @@ impl ClaudeSession {
                 }
                 Some(Fate::Hidden(Rule::Usage))
             }
-            b"last-prompt" | b"mode" | b"permission-mode" | b"file-history-snapshot" | b"file-history-delta" | b"pr-link"
-            | b"agent-name" | b"agent-color" | b"agent-setting" | b"bridge-session" | b"atis-latch" | b"relocated"
-            | b"worktree-state" | b"frame-link" | b"tag" | b"tools-used" | b"session_start" | b"speculation-accept"
-            | b"content-replacement" | b"marble-origami-commit" | b"task-summary" => Some(Fate::Hidden(Rule::Bookkeeping)),
-            b"api-request" | b"api-request-shape" | b"api-request-blob" => Some(Fate::Hidden(Rule::Instructions)),
+            b"last-prompt"
+            | b"mode"
+            | b"permission-mode"
+            | b"file-history-snapshot"
+            | b"file-history-delta"
+            | b"pr-link"
+            | b"agent-name"
+            | b"agent-color"
+            | b"agent-setting"
+            | b"bridge-session"
+            | b"atis-latch"
+            | b"relocated"
+            | b"worktree-state"
+            | b"frame-link"
+            | b"tag"
+            | b"tools-used"
+            | b"session_start"
+            | b"speculation-accept"
+            | b"content-replacement"
+            | b"marble-origami-commit"
+            | b"task-summary" => Some(Fate::Hidden(Rule::Bookkeeping)),
+            b"api-request" | b"api-request-shape" | b"api-request-blob" => {
+                Some(Fate::Hidden(Rule::Instructions))
+            }
             _ => None,
         }
+    }
+
+    /// True when a record of the chain was read before. Remembers it.
+    fn is_repeat(&mut self, line: &Line, raw: &Raw) -> bool {
+        let uuid = raw.uuid.filter(|_| raw.has_sidechain);
+        uuid.is_some_and(|uuid| !self.seen.insert(hash(line.word(uuid))))
     }
 
     /// A record of the conversation's chain.
@@ -195,12 +251,20 @@ impl ClaudeSession {
             b"hook_started" | b"hook_progress" | b"hook_response" => Some(Fate::Hidden(Rule::QuietHook)),
             b"stop_hook_summary" => {
                 let errors = whole(line).get("hookErrors").map(|errors| errors.items()).unwrap_or_default();
-                let texts: Vec<String> =
-                    errors.iter().map(|error| error.text().map_or(error.lossy().into_owned(), |text| text.to_string())).collect();
+                let texts: Vec<String> = errors
+                    .iter()
+                    .map(|error| error.text().map_or(error.lossy().into_owned(), |text| text.to_string()))
+                    .collect();
                 if texts.is_empty() {
                     return Some(Fate::Hidden(Rule::QuietHook));
                 }
-                self.notice(line, raw, NoticeKind::Hook { name: "Stop".into() }, texts.join("\n").into(), out);
+                self.notice(
+                    line,
+                    raw,
+                    NoticeKind::Hook { name: "Stop".into() },
+                    texts.join("\n").into(),
+                    out,
+                );
                 Some(Fate::Shown)
             }
             b"compact_boundary" | b"microcompact_boundary" => {
@@ -241,14 +305,21 @@ impl ClaudeSession {
         out.push(Event::notice(key, Notice { kind, text }));
     }
 
-    fn attachment(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, out: &mut Vec<Event>) -> Option<Fate> {
+    fn attachment(
+        &mut self,
+        line: &Line,
+        raw: &Raw,
+        under: Option<&Key>,
+        out: &mut Vec<Event>,
+    ) -> Option<Fate> {
         let attachment = raw.attachment.map(|span| line.json(span)).unwrap_or_default();
         let kind = attachment.field_text("type").unwrap_or_default();
         let kind = kind.as_str();
         match &*kind {
             "queued_command" => Some(self.queued_command(line, raw, under, &attachment, out)),
             "hook_blocking_error" | "hook_non_blocking_error" | "hook_system_message" => {
-                let blocking = attachment.get("blockingError").and_then(|error| error.field_text("blockingError"));
+                let blocking =
+                    attachment.get("blockingError").and_then(|error| error.field_text("blockingError"));
                 let told = ["content", "stderr", "stdout"].iter().find_map(|key| attachment.field_text(key));
                 let text = blocking.or(told).filter(|text| !text.is_blank());
                 let Some(text) = text else { return Some(Fate::Hidden(Rule::QuietHook)) };
@@ -263,17 +334,27 @@ impl ClaudeSession {
                 }
                 Some(Fate::Hidden(Rule::Bookkeeping))
             }
-            "hook_success" | "hook_additional_context" | "async_hook_response" => Some(Fate::Hidden(Rule::QuietHook)),
+            "hook_success" | "hook_additional_context" | "async_hook_response" => {
+                Some(Fate::Hidden(Rule::QuietHook))
+            }
             kind if INJECTED.contains(&kind) => Some(Fate::Hidden(Rule::Injected)),
             _ => None,
         }
     }
 
     /// A prompt that was put into a running turn has no user record of its own.
-    fn queued_command(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, attachment: &Json, out: &mut Vec<Event>) -> Fate {
+    fn queued_command(
+        &mut self,
+        line: &Line,
+        raw: &Raw,
+        under: Option<&Key>,
+        attachment: &Json,
+        out: &mut Vec<Event>,
+    ) -> Fate {
         let prompt = attachment.get("prompt").unwrap_or_default();
         let blocks = prompt.items();
-        let texts: Vec<String> = blocks.iter().filter_map(|block| Some(block.field_text("text")?.to_string())).collect();
+        let texts: Vec<String> =
+            blocks.iter().filter_map(|block| Some(block.field_text("text")?.to_string())).collect();
         let text = prompt.text().unwrap_or_else(|| texts.join("\n").into());
         let is_task = attachment.field_text("commandMode").is_some_and(|mode| mode == "task-notification");
         if is_task || text.starts_with("<task-notification>") {
@@ -289,9 +370,11 @@ impl ClaudeSession {
         let data = raw.data.map(|span| line.json(span)).unwrap_or_default();
         let kind = data.field_text("type").unwrap_or_default();
         match &*kind.as_str() {
-            "bash_progress" | "mcp_progress" | "query_update" | "search_results_received" | "waiting_for_task" => {
-                Some(Fate::Hidden(Rule::Step))
-            }
+            "bash_progress"
+            | "mcp_progress"
+            | "query_update"
+            | "search_results_received"
+            | "waiting_for_task" => Some(Fate::Hidden(Rule::Step)),
             "hook_progress" => Some(Fate::Hidden(Rule::QuietHook)),
             "agent_progress" => {
                 let under = raw.under.map(|span| line.key(span));
@@ -319,13 +402,45 @@ enum Place {
 
 /// Attachments that Claude Code gives to the model on its own account.
 const INJECTED: &[&str] = &[
-    "total_tokens_reminder", "task_reminder", "todo_reminder", "skill_listing", "deferred_tools_delta",
-    "agent_listing_delta", "mcp_instructions_delta", "auto_mode", "plan_mode", "plan_mode_exit", "ultra_effort_enter",
-    "workflow_keyword_request", "goal_status", "date_change", "date", "structured_output", "command_permissions",
-    "edited_text_file", "file", "already_read_file", "compact_file_reference", "read_truncation_notice", "directory",
-    "nested_memory", "opened_file_in_ide", "selected_lines_in_ide", "diagnostics", "prompt_snapshot", "environment",
-    "session_context", "remote_session_change", "plan_file_reference", "critical_system_reminder", "output_style",
-    "invoked_skills", "context_efficiency", "task_status", "teammate_mailbox", "team_context",
+    "total_tokens_reminder",
+    "task_reminder",
+    "todo_reminder",
+    "skill_listing",
+    "deferred_tools_delta",
+    "agent_listing_delta",
+    "mcp_instructions_delta",
+    "auto_mode",
+    "plan_mode",
+    "plan_mode_exit",
+    "ultra_effort_enter",
+    "workflow_keyword_request",
+    "goal_status",
+    "date_change",
+    "date",
+    "structured_output",
+    "command_permissions",
+    "edited_text_file",
+    "file",
+    "already_read_file",
+    "compact_file_reference",
+    "read_truncation_notice",
+    "directory",
+    "nested_memory",
+    "opened_file_in_ide",
+    "selected_lines_in_ide",
+    "diagnostics",
+    "prompt_snapshot",
+    "environment",
+    "session_context",
+    "remote_session_change",
+    "plan_file_reference",
+    "critical_system_reminder",
+    "output_style",
+    "invoked_skills",
+    "context_efficiency",
+    "task_status",
+    "teammate_mailbox",
+    "team_context",
 ];
 
 /// The words of an API error: its message is often the raw body, which has a message of its own.
@@ -353,7 +468,8 @@ pub(super) fn compact_tokens(record: &Json) -> (Option<u64>, Option<u64>) {
 fn full_kind(line: &Line, raw: &Raw) -> String {
     let kind = raw.kind.map_or_else(Key::default, |span| line.key(span));
     let inner = |span: Option<Span>| span.and_then(|span| line.json(span).field_text("type"));
-    let second = raw.subtype.map(|span| line.text(span)).or_else(|| inner(raw.attachment)).or_else(|| inner(raw.data));
+    let second =
+        raw.subtype.map(|span| line.text(span)).or_else(|| inner(raw.attachment)).or_else(|| inner(raw.data));
     second.map_or_else(|| kind.to_string(), |second| format!("{kind}/{second}"))
 }
 
@@ -369,11 +485,29 @@ pub(crate) fn claim(line: &Line) -> Claim {
         _ => {}
     });
     match kind.map(|span| line.word(span)) {
-        Some(b"user" | b"assistant" | b"system" | b"attachment" | b"progress" | b"summary") if chained => Claim::Yes,
+        Some(b"user" | b"assistant" | b"system" | b"attachment" | b"progress" | b"summary") if chained => {
+            Claim::Yes
+        }
         Some(
-            b"queue-operation" | b"file-history-snapshot" | b"last-prompt" | b"ai-title" | b"custom-title" | b"permission-mode"
-            | b"mode" | b"atis-latch" | b"api-request" | b"api-request-blob" | b"api-request-shape" | b"cost-state" | b"pr-link"
-            | b"agent-name" | b"bridge-session" | b"file-history-delta" | b"agent-setting" | b"tools-used" | b"worktree-state",
+            b"queue-operation"
+            | b"file-history-snapshot"
+            | b"last-prompt"
+            | b"ai-title"
+            | b"custom-title"
+            | b"permission-mode"
+            | b"mode"
+            | b"atis-latch"
+            | b"api-request"
+            | b"api-request-blob"
+            | b"api-request-shape"
+            | b"cost-state"
+            | b"pr-link"
+            | b"agent-name"
+            | b"bridge-session"
+            | b"file-history-delta"
+            | b"agent-setting"
+            | b"tools-used"
+            | b"worktree-state",
         ) => Claim::Yes,
         Some(b"summary") => Claim::Yes,
         Some(b"user" | b"assistant") if message || session => Claim::Maybe,

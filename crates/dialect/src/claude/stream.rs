@@ -69,7 +69,8 @@ impl Dialect for ClaudeStream {
             Some(fate) => Reading { fate, at: raw.at },
             None => {
                 let kind = raw.kind.map_or_else(Key::default, |span| line.key(span));
-                let full = raw.subtype.map_or_else(|| kind.to_string(), |span| format!("{kind}/{}", line.key(span)));
+                let full =
+                    raw.subtype.map_or_else(|| kind.to_string(), |span| format!("{kind}/{}", line.key(span)));
                 Reading { at: raw.at, ..unknown(line, &full) }
             }
         }
@@ -94,10 +95,20 @@ impl ClaudeStream {
             b"stream_event" => {
                 let event = line.json(raw.event?);
                 self.has_events = true;
-                self.event(&event, under, false, out)
+                let blocks = self.streams.get(&under).map(|stream| &stream.blocks);
+                let abandoned = raw.abandoned_from.and_then(|from| blocks?.get(&from).cloned());
+                let fate = self.event(&event, under, false, out);
+                out.extend(abandoned.map(|from| Event::Overtake { from }));
+                fate
             }
-            b"message_start" | b"content_block_start" | b"content_block_delta" | b"content_block_stop" | b"message_delta"
-            | b"message_stop" | b"ping" | b"error" => {
+            b"message_start"
+            | b"content_block_start"
+            | b"content_block_delta"
+            | b"content_block_stop"
+            | b"message_delta"
+            | b"message_stop"
+            | b"ping"
+            | b"error" => {
                 self.has_events = true;
                 self.event(&Json::new(line.bytes().clone()), under, true, out)
             }
@@ -117,19 +128,21 @@ impl ClaudeStream {
             b"result" => Some(self.result(line, out)),
             b"control_request" => Some(self.control_request(line, out)),
             b"control_cancel_request" => {
-                let id = Json::new(line.bytes().clone()).field_text("request_id").map(|id| Key::from(id.as_str()));
+                let id =
+                    Json::new(line.bytes().clone()).field_text("request_id").map(|id| Key::from(id.as_str()));
                 if let Some(tool) = id.and_then(|id| self.asks.remove(&id)) {
                     out.push(Event::Ask { key: tool, ask: None });
                 }
                 Some(Fate::Hidden(Rule::Protocol))
             }
-            b"control_response" | b"keep_alive" | b"auth_status" | b"command_lifecycle" | b"transcript_mirror" => {
-                Some(Fate::Hidden(Rule::Protocol))
-            }
+            b"control_response" | b"keep_alive" | b"auth_status" | b"command_lifecycle"
+            | b"transcript_mirror" => Some(Fate::Hidden(Rule::Protocol)),
             b"rate_limit_event" => Some(self.rate_limit(line, out)),
-            b"tool_progress" | b"tool_use_summary" | b"prompt_suggestion" | b"active_goal" | b"conversation_reset" => {
-                Some(Fate::Hidden(Rule::Status))
-            }
+            b"tool_progress"
+            | b"tool_use_summary"
+            | b"prompt_suggestion"
+            | b"active_goal"
+            | b"conversation_reset" => Some(Fate::Hidden(Rule::Status)),
             _ => None,
         }
     }
@@ -162,7 +175,8 @@ impl ClaudeStream {
             }
             "ping" => false,
             "error" => {
-                let text = event.get("error").and_then(|error| error.field_text("message")).unwrap_or_default();
+                let text =
+                    event.get("error").and_then(|error| error.field_text("message")).unwrap_or_default();
                 self.notice(NoticeKind::Error, text, out);
                 true
             }
@@ -195,10 +209,18 @@ impl ClaudeStream {
         let stream = self.streams.entry(under.clone()).or_default();
         let key = Key::from(format!("{}/{index}", stream.id));
         let (key, block) = match raw.kind(&inner) {
-            BlockKind::Text => (key, Block::Reply(Reply { text: text(&inner, raw.text), streaming: true, ..Reply::default() })),
-            BlockKind::Thinking => {
-                (key, Block::Thought(Thought { text: text(&inner, raw.thinking), streaming: true, ..Thought::default() }))
-            }
+            BlockKind::Text => (
+                key,
+                Block::Reply(Reply { text: text(&inner, raw.text), streaming: true, ..Reply::default() }),
+            ),
+            BlockKind::Thinking => (
+                key,
+                Block::Thought(Thought {
+                    text: text(&inner, raw.thinking),
+                    streaming: true,
+                    ..Thought::default()
+                }),
+            ),
             BlockKind::Call => {
                 let (key, block) = content::assistant_block(&inner, &raw, key, false);
                 // The input of a call that streams is `{}` until its fragments come.
@@ -210,7 +232,9 @@ impl ClaudeStream {
                 out.push(content::tool_result(&inner, &raw, &Raw::default()));
                 return true;
             }
-            BlockKind::Redacted | BlockKind::Picture | BlockKind::Other => content::assistant_block(&inner, &raw, key, false),
+            BlockKind::Redacted | BlockKind::Picture | BlockKind::Other => {
+                content::assistant_block(&inner, &raw, key, false)
+            }
         };
         stream.blocks.insert(index, key.clone());
         stream.first.get_or_insert_with(|| key.clone());
@@ -230,7 +254,8 @@ impl ClaudeStream {
         };
         let Some(text) = delta.field_text(field).filter(|text| !text.is_empty()) else { return false };
         let stream = self.streams.entry(under).or_default();
-        let key = stream.blocks.entry(index).or_insert_with(|| format!("{}/{index}", stream.id).into()).clone();
+        let key =
+            stream.blocks.entry(index).or_insert_with(|| format!("{}/{index}", stream.id).into()).clone();
         stream.first.get_or_insert_with(|| key.clone());
         out.push(Event::Grow { key, part, text });
         true
@@ -283,7 +308,8 @@ impl ClaudeStream {
             }
             b"task_started" => {
                 let backgrounded = record.get("is_backgrounded").and_then(|flag| flag.bool()).unwrap_or(true);
-                self.background.extend(told("task_id").filter(|_| backgrounded).map(|id| Key::from(id.as_str())));
+                self.background
+                    .extend(told("task_id").filter(|_| backgrounded).map(|id| Key::from(id.as_str())));
                 Some(Fate::Hidden(Rule::Status))
             }
             b"task_notification" => {
@@ -295,8 +321,10 @@ impl ClaudeStream {
                 Some(Fate::Shown)
             }
             b"hook_response" => {
-                let failed = record.get("exit_code").and_then(|code| code.number()).is_some_and(|code| code != 0.0);
-                let text = told("stderr").or_else(|| told("output")).or_else(|| told("stdout")).filter(|_| failed);
+                let failed =
+                    record.get("exit_code").and_then(|code| code.number()).is_some_and(|code| code != 0.0);
+                let text =
+                    told("stderr").or_else(|| told("output")).or_else(|| told("stdout")).filter(|_| failed);
                 let Some(text) = text else { return Some(Fate::Hidden(Rule::QuietHook)) };
                 self.notice(NoticeKind::Hook { name: told("hook_name").unwrap_or_default() }, text, out);
                 Some(Fate::Shown)
@@ -307,12 +335,24 @@ impl ClaudeStream {
                 self.notice(NoticeKind::Info, text, out);
                 Some(Fate::Shown)
             }
-            b"status" | b"thinking_tokens" | b"task_progress" | b"task_updated" | b"background_tasks_changed"
-            | b"permission_denied" | b"session_state_changed" | b"state" | b"ui_invalidate" | b"files_persisted"
-            | b"plugin_install" | b"commands_changed" | b"elicitation_complete" | b"control_request_progress"
-            | b"worker_shutting_down" | b"mirror_error" | b"memory_recall" | b"model_refusal_no_fallback" => {
-                Some(Fate::Hidden(Rule::Status))
-            }
+            b"status"
+            | b"thinking_tokens"
+            | b"task_progress"
+            | b"task_updated"
+            | b"background_tasks_changed"
+            | b"permission_denied"
+            | b"session_state_changed"
+            | b"state"
+            | b"ui_invalidate"
+            | b"files_persisted"
+            | b"plugin_install"
+            | b"commands_changed"
+            | b"elicitation_complete"
+            | b"control_request_progress"
+            | b"worker_shutting_down"
+            | b"mirror_error"
+            | b"memory_recall"
+            | b"model_refusal_no_fallback" => Some(Fate::Hidden(Rule::Status)),
             _ => None,
         }
     }
@@ -324,7 +364,8 @@ impl ClaudeStream {
         self.totals(&record, out);
         let reason = record.field_text("terminal_reason").unwrap_or_default();
         let is_error = record.get("is_error").and_then(|flag| flag.bool()).unwrap_or(false);
-        let failed = is_error || record.field_text("subtype").is_some_and(|subtype| subtype.starts_with("error"));
+        let failed =
+            is_error || record.field_text("subtype").is_some_and(|subtype| subtype.starts_with("error"));
         let same = text.as_ref().is_none_or(|text| self.conversation.has_replied(text));
         if reason.starts_with("aborted") {
             out.push(Event::Turn { turn: Turn::Interrupted { reason: Key::new_static("user_cancel") } });
@@ -332,7 +373,9 @@ impl ClaudeStream {
         }
         if failed {
             let errors = record.get("errors").map(|errors| errors.items()).unwrap_or_default();
-            let error = text.or_else(|| errors.iter().find_map(|error| error.text())).or_else(|| record.field_text("error"));
+            let error = text
+                .or_else(|| errors.iter().find_map(|error| error.text()))
+                .or_else(|| record.field_text("error"));
             let error = error.or_else(|| record.field_text("subtype"));
             out.push(Event::Turn { turn: Turn::Failed { error } });
             return Fate::Shown;
@@ -350,7 +393,11 @@ impl ClaudeStream {
             out.push(Event::Meta { meta: Meta::Cost { usd } });
         }
         let models = record.get("modelUsage").map(|models| models.fields()).unwrap_or_default();
-        let window = models.iter().filter_map(|(_, model)| model.get("contextWindow")?.number()).map(|n| n as u64).max();
+        let window = models
+            .iter()
+            .filter_map(|(_, model)| model.get("contextWindow")?.number())
+            .map(|n| n as u64)
+            .max();
         if let Some(tokens) = window.filter(|tokens| *tokens > 0) {
             out.push(Event::Meta { meta: Meta::ContextWindow { tokens } });
         }
@@ -367,7 +414,10 @@ impl ClaudeStream {
             return Fate::Hidden(Rule::Protocol);
         };
         // The question may come before its call: it says enough to open it.
-        let call = Tool::call(word(&request, "tool_name").unwrap_or_default(), request.get("input").unwrap_or_default());
+        let call = Tool::call(
+            word(&request, "tool_name").unwrap_or_default(),
+            request.get("input").unwrap_or_default(),
+        );
         out.push(Event::put(tool.clone(), Block::Tool(Box::new(call))));
         self.asks.insert(id.clone(), tool.clone());
         let reason = request.field_text("decision_reason").or_else(|| request.field_text("title"));
@@ -412,8 +462,16 @@ pub(crate) fn claim(line: &Line) -> Claim {
     });
     match kind.map(|span| tail.word(span)) {
         Some(
-            b"stream_event" | b"control_request" | b"control_response" | b"control_cancel_request" | b"message_start"
-            | b"content_block_start" | b"content_block_delta" | b"content_block_stop" | b"message_delta" | b"rate_limit_event",
+            b"stream_event"
+            | b"control_request"
+            | b"control_response"
+            | b"control_cancel_request"
+            | b"message_start"
+            | b"content_block_start"
+            | b"content_block_delta"
+            | b"content_block_stop"
+            | b"message_delta"
+            | b"rate_limit_event",
         ) => Claim::Yes,
         Some(b"system") if session && subtype.is_some() && !camel => Claim::Yes,
         Some(b"result") if subtype.is_some() => Claim::Yes,

@@ -23,7 +23,10 @@ fn call(key: &str, name: &str) -> Event {
 }
 
 fn result(key: &str, state: ToolState, text: &str) -> Event {
-    Event::End { key: key.into(), end: End::Result { name: None, state, output: Box::new(Output::text(text)) } }
+    Event::End {
+        key: key.into(),
+        end: End::Result { name: None, state, output: Box::new(Output::text(text)) },
+    }
 }
 
 fn grow(key: &str, part: Part, text: &str) -> Event {
@@ -51,7 +54,9 @@ fn results_find_their_calls_by_id_in_any_order() {
         result("a", ToolState::Failed, "A"),
         result("b", ToolState::Done, "B"),
     ]);
-    for (id, text, state) in [("a", "A", ToolState::Failed), ("b", "B", ToolState::Done), ("c", "C", ToolState::Done)] {
+    for (id, text, state) in
+        [("a", "A", ToolState::Failed), ("b", "B", ToolState::Done), ("c", "C", ToolState::Done)]
+    {
         assert_eq!(tool(&t, id).state, state);
         assert_eq!(tool(&t, id).output.as_ref().unwrap().joined(), text);
     }
@@ -116,7 +121,10 @@ fn a_stop_keeps_the_partial_text_and_closes_every_open_call() {
     assert_eq!(tool(&t, "a").state, ToolState::Done);
     assert_eq!(tool(&t, "b").state, ToolState::Interrupted);
     assert_eq!(t.session().phase, Phase::Idle);
-    let marks = t.entries().iter().filter(|e| matches!(&e.block, Block::Notice(n) if n.kind == NoticeKind::Interrupted));
+    let marks = t
+        .entries()
+        .iter()
+        .filter(|e| matches!(&e.block, Block::Notice(n) if n.kind == NoticeKind::Interrupted));
     assert_eq!(marks.count(), 1, "one stop is marked once");
 }
 
@@ -162,20 +170,16 @@ fn a_question_before_its_call_waits_for_it() {
 
 #[test]
 fn usage_of_a_split_message_counts_once_and_takes_the_largest() {
-    let usage = |output| Event::Usage { message: "m".into(), usage: Usage { input: 10, output, ..Usage::default() } };
+    let usage =
+        |output| Event::Usage { message: "m".into(), usage: Usage { input: 10, output, ..Usage::default() } };
     let t = fold([usage(1), usage(7), usage(3)]);
     assert_eq!(t.session().usage, Usage { input: 10, output: 7, ..Usage::default() });
 }
 
 #[test]
 fn reads_and_searches_in_a_row_form_a_group_and_anything_else_ends_it() {
-    let t = fold([
-        call("a", "Read"),
-        call("b", "Grep"),
-        call("c", "Glob"),
-        call("d", "Bash"),
-        call("e", "Read"),
-    ]);
+    let t =
+        fold([call("a", "Read"), call("b", "Grep"), call("c", "Glob"), call("d", "Bash"), call("e", "Read")]);
     let groups: Vec<_> = t.entries().iter().map(|entry| entry.group.as_deref()).collect();
     assert_eq!(groups, [None, Some("a"), Some("a"), None, None]);
 }
@@ -188,7 +192,12 @@ fn a_subagent_s_work_lies_under_its_task_and_is_counted_there() {
         message: None,
         block: Block::Tool(Box::new(Tool::call(name, Json::default()))),
     };
-    let t = fold([call("task", "Task"), under("x", "Read"), under("y", "Bash"), result("y", ToolState::Done, "")]);
+    let t = fold([
+        call("task", "Task"),
+        under("x", "Read"),
+        under("y", "Bash"),
+        result("y", ToolState::Done, ""),
+    ]);
     assert_eq!(tool(&t, "task").subagent.as_ref().unwrap().tools, Some(2));
     assert_eq!(t.entry("x").unwrap().parent.as_deref(), Some("task"));
     assert_eq!(t.session().phase, Phase::Executing { tool: "Task".into() }, "the subagent moves no phase");
@@ -199,7 +208,8 @@ fn the_first_prompt_is_the_title_until_a_better_one_comes() {
     let title = |text: &str, rank| Event::Meta { meta: Meta::Title { text: text.into(), rank } };
     let t = fold([prompt("p", "\n  Fix the parser  \nplease"), prompt("q", "second")]);
     assert_eq!(t.session().title.as_ref().unwrap(), &"Fix the parser");
-    let t = fold([prompt("p", "first"), title("Agent's", TitleRank::Agent), title("old", TitleRank::Summary)]);
+    let t =
+        fold([prompt("p", "first"), title("Agent's", TitleRank::Agent), title("old", TitleRank::Summary)]);
     assert_eq!(t.session().title.as_ref().unwrap(), &"Agent's");
 }
 
