@@ -116,13 +116,25 @@ pub(crate) fn output_text(output: &Output) -> Cow<'_, str> {
     }
 }
 
-/// JSON with line ends and indents, by its brackets alone: it neither fails nor recurses on what is no JSON. At most
-/// about `limit` bytes of it.
+/// JSON with line ends and indents, by its brackets alone: it neither fails nor recurses on what is no JSON, and
+/// leaves the words of that apart. At most about `limit` bytes of it.
 pub(crate) fn indented(json: &Json, limit: usize) -> String {
     let whole = json.lossy();
     let text = &whole[..whole.floor_char_boundary(limit)];
+    let json = text.trim_start().starts_with(['{', '[']);
+    let mut out = if json { by_brackets(text) } else { text.to_owned() };
+    if text.len() < whole.len() {
+        out.push_str("\n… ");
+        out.push_str(&size((whole.len() - text.len()) as u64));
+        out.push_str(" not shown");
+    }
+    out
+}
+
+fn by_brackets(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let (mut depth, mut quoted, mut escaped, mut opened) = (0usize, false, false, false);
+    let (mut spaced, mut last) = (false, ':');
     for c in text.chars() {
         if quoted {
             quoted = c != '"' || escaped;
@@ -131,8 +143,14 @@ pub(crate) fn indented(json: &Json, limit: usize) -> String {
             continue;
         }
         if c.is_ascii_whitespace() {
+            spaced = true;
             continue;
         }
+        // In JSON a sign stands between any two words; what has none there is text.
+        if spaced && !is_sign(last) && !is_sign(c) {
+            out.push(' ');
+        }
+        (spaced, last) = (false, c);
         let closes = matches!(c, '}' | ']');
         if closes {
             depth = depth.saturating_sub(1);
@@ -153,12 +171,11 @@ pub(crate) fn indented(json: &Json, limit: usize) -> String {
             _ => {}
         }
     }
-    if text.len() < whole.len() {
-        out.push_str("\n… ");
-        out.push_str(&size((whole.len() - text.len()) as u64));
-        out.push_str(" not shown");
-    }
     out
+}
+
+fn is_sign(c: char) -> bool {
+    matches!(c, '{' | '}' | '[' | ']' | ',' | ':')
 }
 
 fn line_break(out: &mut String, depth: usize) {
@@ -213,6 +230,12 @@ mod tests {
             indented(&json(r#"{"a":[1,{}],"b":"x,\"{"}"#), 1000),
             "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": \"x,\\\"{\"\n}"
         );
+        for (text, shown) in [
+            ("HTTP/1.1 200 OK, fine", "HTTP/1.1 200 OK, fine"),
+            ("[info] two  words: x", "[\n  info\n]two words: x"),
+        ] {
+            assert_eq!(indented(&json(text), 1000), shown);
+        }
         for bad in ["}}]]", "{\"a", "nonsense, really", &"[".repeat(5000)] {
             indented(&json(bad), 3000);
         }

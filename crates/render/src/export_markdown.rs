@@ -16,7 +16,7 @@ use crate::plain::changes;
 use crate::run::{Run, calls_under};
 use crate::title::title_call;
 use crate::view::{Body, Showing, View, totals_line};
-use crate::{ansi, highlight, visible};
+use crate::{ansi, highlight, markdown, visible};
 
 /// A whole conversation.
 pub fn transcript(session: &Session, entries: &[Entry], options: &Options) -> String {
@@ -231,12 +231,14 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
     }
 }
 
-/// Markdown of others as it is, line by line under `margin`.
+/// Markdown of others as it is but for raw HTML, line by line under `margin`.
 fn prose(context: &Context<'_>, text: &str, margin: &str, out: &mut String) {
-    let text = clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX);
+    let mut shown = String::new();
+    visible::push(&clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX), &mut shown);
+    let text = markdown::without_html(shown);
     for line in text.lines() {
         out.push_str(if line.is_empty() { margin.trim_end() } else { margin });
-        visible::push(line, out);
+        out.push_str(line);
         out.push('\n');
     }
     // A fence that was cut off would swallow the rest of the document.
@@ -277,8 +279,9 @@ fn fence(language: &str, text: &str, out: &mut String) {
     out.push_str("\n\n");
 }
 
-/// A code span, with more backticks around it than inside.
+/// A code span, with more backticks around it than inside. It is one line: an empty one would end it.
 fn code(text: &str, out: &mut String) {
+    let text = &text.replace('\n', " ");
     let ticks = "`".repeat(longest_run(text) + 1);
     let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     out.push_str(&ticks);
@@ -297,14 +300,14 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// Words inside a line: what Markdown would take for markup is escaped.
+/// Words inside a line: what Markdown would take for markup is escaped, and a line end is a space.
 fn inline(text: &str, out: &mut String) {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|') {
             escaped.push('\\');
         }
-        escaped.push(c);
+        escaped.push(if c == '\n' { ' ' } else { c });
     }
     visible::push(&escaped, out);
 }
@@ -339,6 +342,21 @@ mod tests {
              ## Assistant · 14:02\n\n**Tool Call** ``Bash(ls `x`)``\n\n**Tool Result**\n\n````\na\n```\nb\n````\n\n\
              ```rust\nfn cut_off(\n```\n\n## User · 14:02\n\nNext\n\n"
         );
+    }
+
+    #[test]
+    fn words_inside_a_line_stay_there() {
+        let mut out = String::new();
+        code("a\n\n<b> `c`", &mut out);
+        inline(" d\n\n~~~\n<e>", &mut out);
+        assert_eq!(out, "`` a  <b> `c` `` d  ~~~ \\<e\\>");
+    }
+
+    #[test]
+    fn html_in_prose_is_text() {
+        let entries = [reply("r", "<b>x</b> `<i>`\n\n<div>\n```\n</div>\n\n```\n<script>\n```")];
+        let text = transcript(&Session::default(), &entries, &Options::default());
+        assert!(text.contains("\\<b>x\\</b> `<i>`\n\n\\<div>\n```\n\\</div>\n\n```\n\\<script>\n"), "{text}");
     }
 
     #[test]

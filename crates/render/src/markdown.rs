@@ -12,7 +12,9 @@ mod address;
 mod page;
 mod terminal;
 
-use pulldown_cmark::Options;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser};
 
 use crate::html::Html;
 use crate::paint::{Ink, Paint};
@@ -55,6 +57,44 @@ pub(crate) fn to_terminal(text: &str, width: usize, paint: Paint) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The Markdown with its raw HTML escaped, for documents that other programs show: text in every viewer.
+pub(crate) fn without_html(mut text: String) -> String {
+    // What was inside of HTML is Markdown afterwards, and may open or close other things.
+    const PASSES: usize = 8;
+    for _ in 0..PASSES {
+        let Some(ranges) = html_in(&text) else { break };
+        if ranges.is_empty() {
+            return text;
+        }
+        let (mut escaped, mut done) = (String::with_capacity(text.len() + 64), 0);
+        for range in ranges {
+            escaped.push_str(text.get(done..range.start).unwrap_or_default());
+            escaped.push_str(&text[range.clone()].replace('<', "\\<"));
+            done = range.end;
+        }
+        escaped.push_str(&text[done..]);
+        text = escaped;
+    }
+    // A reference is safe whatever stands before it; a second backslash would undo the first.
+    text.replace('<', "&lt;")
+}
+
+/// Where raw HTML stands; `None` when the text is too much to tell.
+fn html_in(text: &str) -> Option<Vec<Range<usize>>> {
+    if is_too_much(text) {
+        return None;
+    }
+    let mut ranges = Vec::new();
+    let mut left = events_max(text);
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        left = left.checked_sub(1)?;
+        if matches!(event, Event::Html(_) | Event::InlineHtml(_)) {
+            ranges.push(range);
+        }
+    }
+    Some(ranges)
 }
 
 const TOO_MUCH: &str = "Too big or too deep to be laid out; shown as it is";
@@ -133,6 +173,24 @@ mod tests {
             assert_eq!(is_too_much(&format!("a\n\n{line}\nb")), deep, "{line}");
             assert_eq!(is_too_much(&format!("a\r\n{line}")), deep, "{line}");
         }
+    }
+
+    #[test]
+    fn html_is_escaped_until_none_is_left() {
+        for (text, escaped) in [
+            ("a < b `<i>`", "a < b `<i>`"),
+            ("\\\\<b>x", "\\\\\\<b>x"),
+            ("<div>\\<b>", "\\<div>\\\\\\<b>"),
+            ("<div>\n```\n\n```\n<b>", "\\<div>\n```\n\n```\n\\<b>"),
+        ] {
+            assert_eq!(without_html(text.into()), escaped, "{text}");
+        }
+        for pattern in HOSTILE.iter().chain(&["<div>\n```\n\n", "<b>`", "\\<b>"]) {
+            let text = without_html(format!("{}\n<b>`", pattern.repeat(300)));
+            assert_eq!(html_in(&text).unwrap_or_default(), [], "{pattern:?}");
+        }
+        let deep = without_html(format!("{}<b>", ">".repeat(1000)));
+        assert!(deep.ends_with(">&lt;b>"));
     }
 
     #[test]

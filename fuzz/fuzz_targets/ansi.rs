@@ -1,0 +1,6 @@
+#![no_main]
+//! Any text as what a program wrote.
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| parlor_fuzz::ansi(data));

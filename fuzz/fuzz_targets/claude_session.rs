@@ -1,0 +1,7 @@
+#![no_main]
+//! Any bytes as lines of `claude-session`.
+
+use libfuzzer_sys::fuzz_target;
+use parlor_dialect::Format;
+
+fuzz_target!(|data: &[u8]| parlor_fuzz::dialect(Format::ClaudeSession, data));

@@ -1,0 +1,6 @@
+#![no_main]
+//! Any two texts as an edit, and any text as a patch.
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| parlor_fuzz::diff(data));

@@ -1,0 +1,6 @@
+#![no_main]
+//! Any text as the Markdown of a reply.
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| parlor_fuzz::markdown(data));
