@@ -52,7 +52,7 @@ fn map(talk: &Talk) -> BTreeMap<String, Value> {
     let changes = talk.all(Legion, "tool_call");
     changes
         .iter()
-        .map(|change| (change["call"]["id"].as_str().unwrap().to_owned(), change["call"].clone()))
+        .map(|change| (change["call"]["id"].as_str().unwrap_or_default().to_owned(), change["call"].clone()))
         .collect()
 }
 

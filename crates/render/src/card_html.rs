@@ -293,7 +293,9 @@ fn work(context: &Context<'_>, index: usize, html: &mut Html) {
     if children.is_empty() {
         return;
     }
-    html.markup("<details class=\"work\"><summary>").text(&plural(children.len() as u64, "step")).markup("</summary>");
+    html.markup("<details class=\"work\"><summary>")
+        .text(&plural(children.len() as u64, "step"))
+        .markup("</summary>");
     for &child in children.iter().take(context.options.limits.items) {
         entry_html(context, child, html);
     }

@@ -190,7 +190,8 @@ fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &
 fn work(context: &Context<'_>, index: usize, out: &mut String) -> u64 {
     let calls = calls_under(context, context.outline.children(index));
     let cwd = context.cwd();
-    for call in calls.iter().filter_map(|call| context.entries.get(*call)).take(context.options.limits.items) {
+    for call in calls.iter().filter_map(|call| context.entries.get(*call)).take(context.options.limits.items)
+    {
         if let Block::Tool(tool) = &call.block {
             out.push_str("- ");
             code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
@@ -223,10 +224,10 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
     inline(&one_line(&title, 200), out);
     out.push_str("*\n\n");
     match &notice.kind {
-        NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, &text, "> ", out),
-        NoticeKind::Diff => fence("diff", &clipped(&text, limits.bytes, limits.lines), out),
+        NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, text, "> ", out),
+        NoticeKind::Diff => fence("diff", &clipped(text, limits.bytes, limits.lines), out),
         _ if text.trim().is_empty() => {}
-        _ => fence("", &clipped(&ansi::to_plain(&text), limits.bytes, limits.lines), out),
+        _ => fence("", &clipped(&ansi::to_plain(text), limits.bytes, limits.lines), out),
     }
 }
 

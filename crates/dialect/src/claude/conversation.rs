@@ -219,7 +219,14 @@ impl Conversation {
     }
 
     /// Blocks that no user writes, such as a call: they are shown as what they are. Tells whether there were any.
-    fn strays(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, blocks: &[RawBlock], out: &mut Vec<Event>) -> bool {
+    fn strays(
+        &mut self,
+        line: &Line,
+        raw: &Raw,
+        under: Option<&Key>,
+        blocks: &[RawBlock],
+        out: &mut Vec<Event>,
+    ) -> bool {
         let expected = |kind| matches!(kind, BlockKind::Text | BlockKind::Result | BlockKind::Picture);
         let strays: Vec<&RawBlock> = blocks.iter().filter(|block| !expected(block.kind(line))).collect();
         if strays.is_empty() {
@@ -227,7 +234,8 @@ impl Conversation {
         }
         let name = self.name(line, raw.uuid);
         for (index, block) in strays.into_iter().enumerate() {
-            let (key, block) = content::assistant_block(line, block, format!("{name}/{index}").into(), raw.aborted);
+            let (key, block) =
+                content::assistant_block(line, block, format!("{name}/{index}").into(), raw.aborted);
             out.push(Event::Put { key, under: under.cloned(), message: None, block });
         }
         true

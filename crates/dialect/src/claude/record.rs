@@ -217,7 +217,8 @@ pub(super) fn message(reader: &mut Reader<'_>, message: &mut Message) {
         b"content" => {
             message.content = content(reader, message.depth);
             let first = if let Content::Blocks(blocks) = &message.content { blocks.first() } else { None };
-            message.left = message.depth == Depth::Skim && first.is_some_and(|block| block.tool_use_id.is_some());
+            message.left =
+                message.depth == Depth::Skim && first.is_some_and(|block| block.tool_use_id.is_some());
         }
         _ => {}
     });

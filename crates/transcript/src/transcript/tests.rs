@@ -169,7 +169,13 @@ fn the_first_output_shows_that_a_call_runs() {
 
 #[test]
 fn each_prompt_has_a_bubble_and_what_the_agent_does_in_a_row_shares_one() {
-    let t = fold([prompt("p", "a"), prompt("q", "b"), reply("m", "c", false), call("t", "Bash"), prompt("r", "d")]);
+    let t = fold([
+        prompt("p", "a"),
+        prompt("q", "b"),
+        reply("m", "c", false),
+        call("t", "Bash"),
+        prompt("r", "d"),
+    ]);
     let opens: Vec<bool> = t.entries().iter().map(|entry| entry.opens).collect();
     assert_eq!(opens, [true, true, true, false, true]);
 }
@@ -224,10 +230,21 @@ fn a_stop_cuts_off_a_subagent_s_open_call_and_the_end_of_a_turn_does_not() {
         message: None,
         block: Block::Tool(Box::new(Tool::call("Bash", Json::default()))),
     };
-    let t = fold([call("task", "Task"), under("x"), under("y"), result("y", ToolState::Done, "ok"), interrupted()]);
+    let t = fold([
+        call("task", "Task"),
+        under("x"),
+        under("y"),
+        result("y", ToolState::Done, "ok"),
+        interrupted(),
+    ]);
     assert_eq!([tool(&t, "task").state, tool(&t, "x").state], [ToolState::Interrupted; 2]);
     assert_eq!(tool(&t, "y").state, ToolState::Done);
-    let t = fold([call("task", "Task"), under("x"), result("task", ToolState::Done, ""), Event::Turn { turn: Turn::Done }]);
+    let t = fold([
+        call("task", "Task"),
+        under("x"),
+        result("task", ToolState::Done, ""),
+        Event::Turn { turn: Turn::Done },
+    ]);
     assert_eq!(tool(&t, "x").state, ToolState::Pending, "it may work in the background");
 }
 
