@@ -64,7 +64,7 @@ impl Lines<'_> {
         if matches!(entry.block, Block::Thought(_)) && !self.context.options.thinking {
             return;
         }
-        if entry.opens && !matches!(entry.block, Block::Notice(_) | Block::Unknown(_)) {
+        if self.opens(entry, index) && !matches!(entry.block, Block::Notice(_) | Block::Unknown(_)) {
             self.header(entry);
         } else if !matches!(entry.block, Block::Thought(_)) {
             self.out.push('\n');
@@ -97,6 +97,17 @@ impl Lines<'_> {
                 }
             }
         }
+    }
+
+    /// Whether an entry opens a bubble, or is the first one seen of a bubble that hidden thoughts opened.
+    fn opens(&self, entry: &Entry, index: usize) -> bool {
+        let hides = |before: &&Entry| {
+            before.parent == entry.parent
+                && matches!(before.block, Block::Thought(_))
+                && !self.context.options.thinking
+        };
+        let hidden = self.context.entries[..index].iter().rev().take_while(hides);
+        entry.opens || hidden.into_iter().any(|before| before.opens)
     }
 
     fn header(&mut self, entry: &Entry) {
@@ -469,6 +480,15 @@ mod tests {
              \n● Update(/p/a.go)\n  ⎿ Added 1 line, removed 1 line\n    1 1   a\n    2   - b\n      2 + c\n\
              \n● Bash(go test)\n  ⎿ exit 1\n    1\n    2\n    3\n    4\n    … +2 lines\n"
         );
+    }
+
+    #[test]
+    fn a_bubble_that_a_hidden_thought_opens_keeps_its_label() {
+        let mut entries = vec![prompt("p", "Go", Author::Person), thought("h", "Hm."), reply("r", "Yes.")];
+        entries[2].opens = false;
+        let shown = lines(&entries, &Options { thinking: false, ..Options::default() }, 40);
+        assert!(shown.contains("Assistant  14:02\n  Yes."), "{shown}");
+        assert!(!shown.contains("Hm."), "{shown}");
     }
 
     #[test]
