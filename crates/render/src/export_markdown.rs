@@ -224,10 +224,10 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
     inline(&one_line(&title, 200), out);
     out.push_str("*\n\n");
     match &notice.kind {
-        NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, &text, "> ", out),
-        NoticeKind::Diff => fence("diff", &clipped(&text, limits.bytes, limits.lines), out),
+        NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, text, "> ", out),
+        NoticeKind::Diff => fence("diff", &clipped(text, limits.bytes, limits.lines), out),
         _ if text.trim().is_empty() => {}
-        _ => fence("", &clipped(&ansi::to_plain(&text), limits.bytes, limits.lines), out),
+        _ => fence("", &clipped(&ansi::to_plain(text), limits.bytes, limits.lines), out),
     }
 }
 
