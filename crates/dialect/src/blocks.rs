@@ -282,7 +282,7 @@ fn piece(reader: &mut Reader<'_>, line: &Line) -> Piece {
     let start = reader.position();
     match read(reader, line, Fields { is_piece: true, ..Fields::default() }) {
         Content::Text(text) => Piece::Text { text },
-        Content::Attachment { attachment, .. } => Piece::Attachment { attachment },
+        Content::Attachment { attachment, .. } => Piece::attachment(attachment),
         Content::Other { raw, .. } => Piece::Other { raw },
         // A thought, a call or an answer inside of an answer is no form that any agent writes: keep it as it is.
         Content::Thinking { .. } | Content::Call { .. } | Content::Result(_) => {

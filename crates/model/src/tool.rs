@@ -26,7 +26,7 @@ pub struct Tool {
     pub output: Option<Box<Output>>,
     /// What it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ask: Option<Ask>,
+    pub ask: Option<Box<Ask>>,
     /// True when no call was seen, only its result.
     #[serde(skip_serializing_if = "is_false")]
     pub orphan: bool,
@@ -35,7 +35,7 @@ pub struct Tool {
     pub agent_callback: bool,
     /// The work done under it, where it started a subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub subagent: Option<Totals>,
+    pub subagent: Option<Box<Totals>>,
 }
 
 impl Tool {
@@ -109,7 +109,7 @@ pub struct Output {
     pub files: Vec<Text>,
     /// A subagent's totals by its own account.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub totals: Option<Totals>,
+    pub totals: Option<Box<Totals>>,
 }
 
 impl Output {
@@ -153,13 +153,20 @@ pub enum Piece {
     /// A picture or document.
     Attachment {
         /// It.
-        attachment: Attachment,
+        attachment: Box<Attachment>,
     },
     /// Something else, kept as it is.
     Other {
         /// Its bytes.
         raw: Json,
     },
+}
+
+impl Piece {
+    /// A picture or document.
+    pub fn attachment(attachment: Attachment) -> Piece {
+        Piece::Attachment { attachment: Box::new(attachment) }
+    }
 }
 
 /// The change to one file.

@@ -152,7 +152,7 @@ impl Bench {
             Event::Ask { key, ask } => {
                 let index = self.place(key, || Block::Tool(Box::default()));
                 if let Block::Tool(tool) = &mut self.entries[index].block {
-                    tool.ask = ask.clone();
+                    tool.ask = ask.clone().map(Box::new);
                     tool.state = if ask.is_some() { ToolState::Waiting } else { ToolState::Running };
                     self.session.phase = Phase::Waiting { tool: tool.name.clone() };
                 }

@@ -181,8 +181,12 @@ fn commands(talk: &mut Talk) {
 }
 
 fn agents(talk: &mut Talk) {
-    let totals =
-        Some(Totals { tools: Some(5), tokens: Some(18_200), duration_ms: Some(52_000), agent_id: None });
+    let totals = Some(Box::new(Totals {
+        tools: Some(5),
+        tokens: Some(18_200),
+        duration_ms: Some(52_000),
+        agent_id: None,
+    }));
     let input = json!({"description": "Review the retry budget", "prompt": "Read `src/sync/backoff.rs` and look for overflow.", "subagent_type": "reviewer"});
     let output = Output {
         totals,
@@ -257,7 +261,7 @@ fn web(talk: &mut Talk) {
         Output::default(),
     );
     if let Block::Tool(tool) = &mut entry.block {
-        tool.ask = Some(ask);
+        tool.ask = Some(Box::new(ask));
     }
     let picture = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFElEQVR4nGNgaPiPFTEMLYlBxhwA0XJwgY3Yz5kAAAAASUVORK5CYII=";
     let attachment = Attachment {
@@ -265,7 +269,7 @@ fn web(talk: &mut Talk) {
         name: Some("square.png".into()),
         source: Source::Base64(picture.into()),
     };
-    let output = Output { parts: vec![Piece::Attachment { attachment }], ..Output::default() };
+    let output = Output { parts: vec![Piece::attachment(attachment)], ..Output::default() };
     talk.tool("Read", json!({"file_path": "/home/kim/ferry/docs/square.png"}), ToolState::Done, output);
     talk.tool(
         "AskUserQuestion",

@@ -421,7 +421,7 @@ mod tests {
             tool("c", "Read", json!({"file_path": "/etc/x"})),
         ];
         if let Block::Tool(tool) = &mut entries[2].block {
-            tool.ask = Some(Ask { id: "q".into(), reason: None, options: Vec::new() });
+            tool.ask = Some(Box::new(Ask { id: "q".into(), reason: None, options: Vec::new() }));
         }
         entries.iter_mut().for_each(|entry| entry.group = Some("a".into()));
         let html = html_of(&entries);
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_subagent_shows_its_last_three_calls_its_answer_and_its_totals() {
-        let totals = Some(Totals { tools: Some(5), ..Totals::default() });
+        let totals = Some(Box::new(Totals { tools: Some(5), ..Totals::default() }));
         let output = Output { totals, duration_ms: Some(52_000), ..Output::text("One **gap**.") };
         let mut entries = vec![ended(
             "t",
@@ -529,8 +529,11 @@ mod tests {
             options: vec!["Allow".into(), "Deny".into()],
         };
         let state = ToolState::Waiting;
-        let tool =
-            Tool { state, ask: Some(ask), ..Tool::call("Bash", json!({"command": "git push"}).into()) };
+        let tool = Tool {
+            state,
+            ask: Some(Box::new(ask)),
+            ..Tool::call("Bash", json!({"command": "git push"}).into())
+        };
         let html = html_of(&[sample_entry("x", Block::Tool(Box::new(tool)))]);
         assert!(
             html.contains("data-ask=\"q1\"><b>Wants to use Bash</b> <code>git push</code><p>Network</p>"),
@@ -566,15 +569,18 @@ mod tests {
             bad,
         ] {
             let mut output = Output { files: vec![bad.into()], ..Output::text(bad) };
-            output.parts.push(Piece::Attachment { attachment: attachment.clone() });
+            output.parts.push(Piece::attachment(attachment.clone()));
             output.parts.push(Piece::Other { raw: json!({bad: bad}).into() });
             for state in [ToolState::Done, ToolState::Failed] {
                 let mut entry =
                     ended(&format!("{bad}{}", entries.len()), name, input.clone(), state, output.clone());
                 if let Block::Tool(tool) = &mut entry.block {
                     tool.title = Some(bad.into());
-                    tool.ask =
-                        Some(Ask { id: bad.into(), reason: Some(bad.into()), options: vec![bad.into()] });
+                    tool.ask = Some(Box::new(Ask {
+                        id: bad.into(),
+                        reason: Some(bad.into()),
+                        options: vec![bad.into()],
+                    }));
                 }
                 entries.push(entry);
             }

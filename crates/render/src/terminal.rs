@@ -530,7 +530,7 @@ mod tests {
 
     #[test]
     fn a_subagent_shows_its_last_calls_and_totals() {
-        let totals = Some(Totals { tools: Some(9), ..Totals::default() });
+        let totals = Some(Box::new(Totals { tools: Some(9), ..Totals::default() }));
         let output = Output { totals, ..Output::text("Done.") };
         let mut entries = vec![ended("t", "Task", json!({"description": "Review"}), ToolState::Done, output)];
         entries.extend(

@@ -651,8 +651,12 @@ mod tests {
 
     #[test]
     fn a_subagent_is_summed_up_by_its_own_account_first() {
-        let totals =
-            Some(Totals { tools: Some(5), tokens: Some(18_200), duration_ms: Some(52_000), agent_id: None });
+        let totals = Some(Box::new(Totals {
+            tools: Some(5),
+            tokens: Some(18_200),
+            duration_ms: Some(52_000),
+            agent_id: None,
+        }));
         let output = Output { totals, ..Output::default() };
         let entry = ended("t", "Task", json!({"description": "d"}), ToolState::Done, output);
         assert_eq!(totals_line(&entry, tool_of(&entry), 2), "5 tools · 18k tokens · 52 s");

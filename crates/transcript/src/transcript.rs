@@ -13,7 +13,7 @@ use parlor_model::line::Line;
 use parlor_model::session::{Phase, Session};
 use parlor_model::text::Text;
 use parlor_model::time::Time;
-use parlor_model::tool::{Output, Tool, ToolState, Totals};
+use parlor_model::tool::{Output, Tool, ToolState};
 use parlor_model::usage::Usage;
 
 use crate::phase::PhaseMachine;
@@ -313,7 +313,7 @@ impl Transcript {
             Block::Tool(tool) => {
                 tool.agent_callback = messages_agent(&tool.name);
                 if let Some(ask) = self.asks.remove(&entry.id).filter(|_| !tool.state.is_final()) {
-                    tool.ask = Some(ask);
+                    tool.ask = Some(Box::new(ask));
                     tool.state = ToolState::Waiting;
                 }
                 !tool.state.is_final()
@@ -334,7 +334,7 @@ impl Transcript {
             if let Some(parent) = parent
                 && let Block::Tool(task) = &mut self.entries[parent].block
             {
-                let totals = task.subagent.get_or_insert_with(Totals::default);
+                let totals = task.subagent.get_or_insert_with(Box::default);
                 totals.tools = Some(totals.tools.unwrap_or(0) + 1);
                 self.touched.push(parent);
             }
@@ -498,7 +498,7 @@ impl Transcript {
             return;
         }
         tool.state = if ask.is_some() { ToolState::Waiting } else { ToolState::Running };
-        tool.ask = ask;
+        tool.ask = ask.map(Box::new);
         self.touched.push(index);
         self.moved(index);
     }

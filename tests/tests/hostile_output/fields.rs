@@ -251,7 +251,7 @@ fn outputs(text: &str, add: &mut Add<'_>) {
     add("orphan", Shown::Screen, Block::Tool(Box::new(orphan)));
     let attachment =
         Attachment { media_type: text.into(), name: Some(text.into()), source: Source::Url(text.into()) };
-    let parts = vec![Piece::Attachment { attachment }];
+    let parts = vec![Piece::attachment(attachment)];
     add(
         "output-attachment",
         Shown::Line(60),
@@ -273,7 +273,7 @@ fn outputs(text: &str, add: &mut Add<'_>) {
     );
     let output = Output { files: vec![text.into(), format!("{text}2").into()], ..Output::text(text) };
     add("output-files", Shown::Words, done("Grep", json!({"pattern": "x"}), output));
-    let totals = Totals { agent_id: Some(text.into()), tools: Some(3), ..Totals::default() };
+    let totals = Box::new(Totals { agent_id: Some(text.into()), tools: Some(3), ..Totals::default() });
     let output = Output {
         totals: Some(totals.clone()),
         truncated: true,
@@ -285,7 +285,7 @@ fn outputs(text: &str, add: &mut Add<'_>) {
     add("totals", Shown::Aside, Block::Tool(Box::new(Tool { subagent: Some(totals), ..*tool })));
     let asked = |id: &str, reason: Option<&str>, options: Vec<&str>| {
         let options = options.into_iter().map(Into::into).collect();
-        let ask = Some(Ask { id: id.into(), reason: reason.map(Into::into), options });
+        let ask = Some(Box::new(Ask { id: id.into(), reason: reason.map(Into::into), options }));
         Block::Tool(Box::new(Tool {
             ask,
             state: ToolState::Waiting,

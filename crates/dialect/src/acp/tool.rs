@@ -103,7 +103,7 @@ fn read_content(content: &Json) -> Output {
                 let block = item.get("content").unwrap_or_else(|| item.clone());
                 output.parts.push(match (block.field_text("text"), attachment(&block)) {
                     (Some(text), _) => Piece::Text { text },
-                    (None, Some(attachment)) => Piece::Attachment { attachment },
+                    (None, Some(attachment)) => Piece::attachment(attachment),
                     (None, None) => Piece::Other { raw: block },
                 });
             }

@@ -153,7 +153,7 @@ fn piece(line: &Line, raw: &RawPiece) -> Piece {
     match (raw.kind.map(|span| line.word(span)), raw.text, raw.source) {
         (Some(b"text") | None, Some(text), _) => Piece::Text { text: line.text(text) },
         (Some(b"image" | b"document"), _, Some(source)) => {
-            Piece::Attachment { attachment: attachment(&line.json(source), None) }
+            Piece::attachment(attachment(&line.json(source), None))
         }
         _ => Piece::Other { raw: line.json(raw.whole) },
     }

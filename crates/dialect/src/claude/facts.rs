@@ -81,7 +81,7 @@ impl Facts {
         output.truncated |= self.truncated;
         output.files = self.files.iter().map(|span| line.text(*span)).collect();
         let totals = Totals { agent_id: self.agent_id.map(|span| line.key(span)), ..self.totals.clone() };
-        output.totals = (totals != Totals::default()).then_some(totals);
+        output.totals = (totals != Totals::default()).then(|| Box::new(totals));
         if let Some(path) = self.path.filter(|_| !self.hunks.is_empty()) {
             let change = if self.created { FileChange::Add } else { FileChange::Update };
             let hunk = |raw: &RawHunk| Hunk {

@@ -180,14 +180,13 @@ pub(crate) fn answer(kind: ItemKind, item: &Fields) -> Answer {
             }
         }
         ItemKind::Picture => {
-            let picture =
-                item.text(Field::Result).filter(|data| !data.is_empty()).map(|data| Piece::Attachment {
-                    attachment: Attachment {
-                        media_type: "image/png".into(),
-                        name: None,
-                        source: Source::Base64(data),
-                    },
-                });
+            let picture = item.text(Field::Result).filter(|data| !data.is_empty()).map(|data| {
+                Piece::attachment(Attachment {
+                    media_type: "image/png".into(),
+                    name: None,
+                    source: Source::Base64(data),
+                })
+            });
             Output { parts: picture.into_iter().collect(), ..Output::default() }
         }
         _ => Output::default(),
@@ -341,7 +340,7 @@ fn collab_output(item: &Fields) -> Output {
     let parts = states.filter_map(said).map(|text| Piece::Text { text }).collect();
     let receivers = item.json(Field::Receivers).items();
     let first = receivers.first().and_then(|receiver| receiver.text()).or_else(|| item.text(Field::Receiver));
-    let totals = first.map(|id| Totals { agent_id: Some(id.as_str().into()), ..Totals::default() });
+    let totals = first.map(|id| Box::new(Totals { agent_id: Some(id.as_str().into()), ..Totals::default() }));
     Output { parts, totals, ..Output::default() }
 }
 

@@ -67,16 +67,14 @@ fn piece(item: &Json) -> Piece {
         return Piece::Text { text };
     }
     if let Some(url) = item.field_text("image_url").or_else(|| item.field_text("imageUrl")) {
-        return Piece::Attachment { attachment: picture(&url) };
+        return Piece::attachment(picture(&url));
     }
     match (item.field_text("data"), item.field_text("mimeType")) {
-        (Some(data), Some(media_type)) => Piece::Attachment {
-            attachment: Attachment {
-                media_type: media_type.as_str().into(),
-                name: None,
-                source: Source::Base64(data),
-            },
-        },
+        (Some(data), Some(media_type)) => Piece::attachment(Attachment {
+            media_type: media_type.as_str().into(),
+            name: None,
+            source: Source::Base64(data),
+        }),
         _ => Piece::Other { raw: item.clone() },
     }
 }

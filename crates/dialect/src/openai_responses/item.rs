@@ -57,9 +57,7 @@ pub(super) fn result(item: &Json) -> (ToolState, Output) {
         let is_image = text("type").is_some_and(|kind| kind == "image_generation_call");
         let source = Source::Base64(result.clone());
         output.parts.push(match is_image {
-            true => Piece::Attachment {
-                attachment: Attachment { media_type: "image/png".into(), name: None, source },
-            },
+            true => Piece::attachment(Attachment { media_type: "image/png".into(), name: None, source }),
             false => Piece::Text { text: result },
         });
     }

@@ -139,7 +139,7 @@ impl Message {
     pub(crate) fn result(&self, line: &Line, path: Option<&Text>) -> (ToolState, Output) {
         let piece = |item: &Item| match (item.text, item.attachment(line)) {
             (Some(text), _) => Piece::Text { text: line.text(text) },
-            (None, Some(attachment)) => Piece::Attachment { attachment },
+            (None, Some(attachment)) => Piece::attachment(attachment),
             (None, None) => Piece::Other { raw: line.json(item.raw) },
         };
         let mut parts: Vec<Piece> = self.content.iter().map(piece).collect();

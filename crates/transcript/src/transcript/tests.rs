@@ -184,7 +184,7 @@ fn each_prompt_has_a_bubble_and_what_the_agent_does_in_a_row_shares_one() {
 fn a_question_before_its_call_waits_for_it() {
     let t = fold([Event::Ask { key: "a".into(), ask: Some(ask()) }, call("a", "Write")]);
     assert_eq!(tool(&t, "a").state, ToolState::Waiting);
-    assert_eq!(tool(&t, "a").ask, Some(ask()));
+    assert_eq!(tool(&t, "a").ask, Some(Box::new(ask())));
 }
 
 #[test]
