@@ -1,5 +1,10 @@
 //! Inputs and blessed outputs: `corpus/<format>/<quirk>/input.*` with what each step makes of it. `UPDATE=1` blesses;
 //! look at what you bless.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a suite fails by panicking and says what it saw"
+)]
 
 use std::fmt::Write as _;
 use std::fs;

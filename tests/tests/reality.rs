@@ -1,4 +1,9 @@
 //! Every line of every real file has a fate, and a stream tells the same as the session file of the same run.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a suite fails by panicking and says what it saw"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,9 @@
 //! A list says the same of a session as the session itself: skimming leaves out work, not facts.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a suite fails by panicking and says what it saw"
+)]
 
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
