@@ -120,7 +120,7 @@ pub(crate) fn record(session: &str, number: u32, kind: &str, message: Value, mor
         "parentUuid": (number > 1).then(|| format!("u-{session}-{}", number - 1)),
         "isSidechain": false,
         "userType": "external",
-        "cwd": "/work/garden",
+        "cwd": "/home/kit/garden",
         "sessionId": session,
         "version": "2.1.0",
         "gitBranch": "main",
