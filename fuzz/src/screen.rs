@@ -13,7 +13,9 @@ pub fn check_coloured(text: &str) -> String {
     let mut bare = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let end = piece.find('m').unwrap_or_else(|| panic!("an escape that is no colour: {piece:?}"));
-        let code = piece[..end].strip_prefix('[').unwrap_or_else(|| panic!("an escape that is no colour: {piece:?}"));
+        let code = piece[..end]
+            .strip_prefix('[')
+            .unwrap_or_else(|| panic!("an escape that is no colour: {piece:?}"));
         assert!(code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'), "{code:?}");
         bare.push_str(&piece[end + 1..]);
     }
