@@ -24,10 +24,17 @@ const UNKNOWN: &[(&str, &str)] = &[
 fn every_line_of_claude_code_has_a_fate() {
     let mut fates: BTreeMap<String, u64> = BTreeMap::new();
     let mut unknown = BTreeSet::new();
-    let files = shared_files(&["recordings/claude", "corpus/claude_session", "corpus/claude_stream", "corpus/anthropic_sse"]);
+    let files = shared_files(&[
+        "recordings/claude",
+        "corpus/claude_session",
+        "corpus/claude_stream",
+        "corpus/anthropic_sse",
+    ]);
     for path in &files {
         let name = path.display().to_string();
-        if [".stderr", ".meta.json", ".stdin.jsonl"].iter().any(|end| name.ends_with(end)) || name.contains("grok") {
+        if [".stderr", ".meta.json", ".stdin.jsonl"].iter().any(|end| name.ends_with(end))
+            || name.contains("grok")
+        {
             continue;
         }
         let bytes = Bytes::from(std::fs::read(path).unwrap());
@@ -39,7 +46,10 @@ fn every_line_of_claude_code_has_a_fate() {
                     unknown.insert(kind.to_string());
                 }
                 Fate::Damaged(_) => {
-                    assert!(serde_json::from_slice::<serde_json::Value>(&step.bytes).is_err(), "{name}: a sound line is damaged");
+                    assert!(
+                        serde_json::from_slice::<serde_json::Value>(&step.bytes).is_err(),
+                        "{name}: a sound line is damaged"
+                    );
                 }
                 Fate::Shown | Fate::Hidden(_) | Fate::Blank => {}
             }
@@ -106,14 +116,22 @@ fn lines(path: &Path) -> Option<Vec<String>> {
         Block::Notice(notice) => Some(format!("{:?} {}", notice.kind, notice.text)),
         Block::Unknown(unknown) => Some(format!("unknown {}", unknown.kind)),
     };
-    Some(whole.entries().iter().filter(|entry| entry.parent.is_none() && !entry.overtaken).filter_map(seen).collect())
+    Some(
+        whole
+            .entries()
+            .iter()
+            .filter(|entry| entry.parent.is_none() && !entry.overtaken)
+            .filter_map(seen)
+            .collect(),
+    )
 }
 
 /// The same value with its keys in order: the two write them in different orders.
 fn sorted(value: serde_json::Value) -> serde_json::Value {
     match value {
         serde_json::Value::Object(fields) => {
-            let fields: BTreeMap<_, _> = fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            let fields: BTreeMap<_, _> =
+                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
             fields.into_iter().collect()
         }
         other => other,

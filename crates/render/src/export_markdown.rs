@@ -5,7 +5,7 @@ use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt};
 use parlor_model::entry::Entry;
 use parlor_model::role::Role;
 use parlor_model::session::Session;
-use parlor_model::tool::Tool;
+use parlor_model::tool::{Piece, Tool};
 
 use crate::attachment_html::label;
 use crate::clip::{Clip, indented, one_line, output_text};
@@ -122,11 +122,11 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
     body(context, entry, index, tool, &view, out);
     let shown = view.result != Showing::Hidden || (context.options.file_contents && tool.action().explores());
     let text = tool.output.as_deref().filter(|_| shown).map(output_text).unwrap_or_default();
-    if text.trim().is_empty() {
-        return;
+    if !text.trim().is_empty() {
+        out.push_str("**Tool Result**\n\n");
     }
-    out.push_str("**Tool Result**\n\n");
     match view.result {
+        _ if text.trim().is_empty() => {}
         Showing::Prose => prose(context, &text, "", out),
         Showing::Hidden | Showing::Terminal | Showing::Text => {
             fence(
@@ -136,6 +136,35 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
             );
         }
     }
+    extras(context, tool, out);
+}
+
+/// Pictures, documents and pieces nobody understands, and what the call waits for.
+fn extras(context: &Context<'_>, tool: &Tool, out: &mut String) {
+    for piece in tool.output.as_deref().map_or(&[][..], |output| &output.parts) {
+        match piece {
+            Piece::Attachment { attachment } => remark(&label(attachment), out),
+            Piece::Other { raw } => fence("json", &indented(raw, context.options.limits.bytes), out),
+            Piece::Text { .. } => {}
+        }
+    }
+    if let Some(ask) = &tool.ask {
+        let reason = ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
+        remark(&format!("Waits for an answer{reason}"), out);
+        for option in &ask.options {
+            out.push_str("- ");
+            inline(&option.as_str(), out);
+            out.push('\n');
+        }
+        out.push_str(if ask.options.is_empty() { "" } else { "\n" });
+    }
+}
+
+/// A line of its own that is nobody's words.
+fn remark(text: &str, out: &mut String) {
+    out.push('*');
+    inline(text, out);
+    out.push_str("*\n\n");
 }
 
 fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &View, out: &mut String) {
@@ -205,9 +234,7 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
         NoticeKind::Diff => "Working tree".to_owned(),
         NoticeKind::Result => "Result".to_owned(),
     };
-    out.push('*');
-    inline(&one_line(&title, 200), out);
-    out.push_str("*\n\n");
+    remark(&one_line(&title, 200), out);
     match &notice.kind {
         NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, &text, "> ", out),
         NoticeKind::Diff => fence("diff", &clipped(&text, limits.bytes, limits.lines), out),
