@@ -9,8 +9,10 @@ use parlor_transcript::Transcript;
 
 pub mod sessions;
 pub mod shared;
+mod talk;
 
 pub use shared::shared_files;
+pub use talk::Talk;
 
 /// What one line became.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::json::{Json, Kind};
+use crate::json::{Fields, Json, Kind};
 use crate::text::Text;
 use crate::tool::{FileChange, FilePatch, Hunk};
 
@@ -189,8 +189,9 @@ pub fn mcp_name(name: &str) -> Option<(&str, &str)> {
 }
 
 fn read(name: &str, input: &Json) -> Option<Action> {
-    let field = |keys: &[&str]| keys.iter().find_map(|key| input.field_text(key));
-    let count = |key: &str| input.get(key)?.number().map(|n| n as u64);
+    let fields = Fields::of(input);
+    let field = |keys: &[&str]| fields.first_text(keys);
+    let count = |key: &str| fields.get(key)?.number().map(|n| n as u64);
     if messages_agent(name) {
         return Some(Action::Message {
             to: field(&["to_minion_name", "to", "agent", "agentId", "target", "session", "recipient", "id"])?,
@@ -205,7 +206,7 @@ fn read(name: &str, input: &Json) -> Option<Action> {
         "Bash" | "bash" | "shell" | "exec_command" | "local_shell" | "local_shell_call"
         | "run_shell_command" | "container.exec" | "shell_command" | "commandExecution"
         | "command_execution" | "execute" | "BashOutput" => {
-            Action::Run { command: command(input)?, description: field(&["description", "justification"]) }
+            Action::Run { command: command(&fields)?, description: field(&["description", "justification"]) }
         }
         "Read" | "read" | "read_file" | "view" | "NotebookRead" | "view_image" => Action::Read {
             path: field(&["file_path", "path", "absolute_path", "notebook_path", "filePath"])?,
@@ -218,7 +219,7 @@ fn read(name: &str, input: &Json) -> Option<Action> {
         },
         "Edit" | "edit" | "MultiEdit" | "NotebookEdit" | "replace" | "str_replace" => Action::Edit {
             path: field(&["file_path", "path", "notebook_path", "filePath"])?,
-            edits: edits(input)?,
+            edits: edits(&fields)?,
         },
         "apply_patch" | "file_change" | "fileChange" => Action::Patch { files: patch(input)? },
         "Grep" | "grep" | "search_files" => Action::Search {
@@ -234,7 +235,7 @@ fn read(name: &str, input: &Json) -> Option<Action> {
         },
         "WebFetch" | "web_fetch" | "fetch" => Action::Fetch { url: field(&["url"])? },
         "WebSearch" | "web_search" | "webSearch" | "web_search_call" => {
-            Action::Query { query: field(&["query"]).or_else(|| input.get("action")?.field_text("query"))? }
+            Action::Query { query: field(&["query"]).or_else(|| fields.get("action")?.field_text("query"))? }
         }
         _ if delegates(name) => Action::Delegate {
             description: field(&["description", "task_name", "title", "prompt", "message"])?,
@@ -242,17 +243,17 @@ fn read(name: &str, input: &Json) -> Option<Action> {
             agent: field(&["subagent_type", "agent_type", "agent"]),
         },
         "TodoWrite" | "todo_write" | "update_plan" | "todo_list" | "plan" | "write_todos" => {
-            Action::Plan { todos: todos(input)? }
+            Action::Plan { todos: todos(&fields)? }
         }
         "AskUserQuestion" | "request_user_input" | "requestUserInput" => {
-            Action::Question { questions: questions(input)? }
+            Action::Question { questions: questions(&fields)? }
         }
         _ => return None,
     })
 }
 
 /// A command as one line: a string, or an array of words of which `bash -lc` is left out.
-fn command(input: &Json) -> Option<Text> {
+fn command(input: &Fields<'_>) -> Option<Text> {
     let value = ["command", "cmd", "script"].iter().find_map(|key| input.get(key))?;
     if let Some(text) = value.text() {
         return Some(text);
@@ -268,17 +269,14 @@ fn command(input: &Json) -> Option<Text> {
     }
 }
 
-fn edits(input: &Json) -> Option<Vec<(Text, Text)>> {
-    let pair = |value: &Json| {
-        let old =
-            ["old_string", "oldText", "old_str", "old_source"].iter().find_map(|key| value.field_text(key));
-        let new = ["new_string", "newText", "new_str", "new_source"]
-            .iter()
-            .find_map(|key| value.field_text(key))?;
-        Some((old?, new))
+fn edits(input: &Fields<'_>) -> Option<Vec<(Text, Text)>> {
+    let pair = |value: &Fields<'_>| {
+        let old = value.first_text(&["old_string", "oldText", "old_str", "old_source"])?;
+        let new = value.first_text(&["new_string", "newText", "new_str", "new_source"])?;
+        Some((old, new))
     };
     if let Some(list) = input.get("edits") {
-        let edits: Vec<_> = list.items().iter().filter_map(pair).collect();
+        let edits: Vec<_> = list.items().iter().filter_map(|edit| pair(&Fields::of(edit))).collect();
         return (!edits.is_empty()).then_some(edits);
     }
     Some(vec![pair(input)?])
@@ -347,7 +345,7 @@ fn codex_patch(text: &str) -> Vec<FilePatch> {
     files
 }
 
-fn todos(input: &Json) -> Option<Vec<Todo>> {
+fn todos(input: &Fields<'_>) -> Option<Vec<Todo>> {
     let list = ["todos", "plan", "items", "entries"].iter().find_map(|key| input.get(key))?;
     if list.kind() != Kind::Array {
         return None;
@@ -366,7 +364,7 @@ fn todos(input: &Json) -> Option<Vec<Todo>> {
     Some(list.items().iter().filter_map(todo).collect())
 }
 
-fn questions(input: &Json) -> Option<Vec<Text>> {
+fn questions(input: &Fields<'_>) -> Option<Vec<Text>> {
     let list = input.get("questions")?;
     let questions: Vec<Text> = list.items().iter().filter_map(|item| item.field_text("question")).collect();
     (!questions.is_empty()).then_some(questions)

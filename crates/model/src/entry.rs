@@ -27,7 +27,7 @@ pub struct Entry {
     pub ended: Option<Time>,
     /// How often it has changed.
     pub rev: u32,
-    /// The first of a run of reads and searches, which are shown as one.
+    /// The first of a run of reads and searches, which are shown as one; itself for the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Key>,
     /// True when it opens a new bubble: the one before it was somebody else's.

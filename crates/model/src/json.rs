@@ -470,6 +470,40 @@ impl Json {
     }
 }
 
+/// The fields of an object, found in one pass: for readers that ask for many of them.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    of: &'a Json,
+    fields: Vec<(&'a [u8], Span)>,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of `json`; none when it is not an object.
+    pub fn of(json: &'a Json) -> Self {
+        let mut fields = Vec::new();
+        if json.kind() == Kind::Object {
+            Reader::new(&json.0).object(|reader, name| fields.push((name, reader.raw())));
+        }
+        Fields { of: json, fields }
+    }
+
+    /// The value of a field. The last of duplicate keys wins.
+    pub fn get(&self, key: &str) -> Option<Json> {
+        let found = self.fields.iter().rev().find(|(name, _)| *name == key.as_bytes());
+        found.map(|(_, span)| self.of.slice(*span))
+    }
+
+    /// The text of a string field.
+    pub fn text(&self, key: &str) -> Option<Text> {
+        self.get(key)?.text()
+    }
+
+    /// The text of the first of these fields that is a string.
+    pub fn first_text(&self, keys: &[&str]) -> Option<Text> {
+        keys.iter().find_map(|key| self.text(key))
+    }
+}
+
 impl From<serde_json::Value> for Json {
     fn from(value: serde_json::Value) -> Self {
         Json(Bytes::from(value.to_string()))

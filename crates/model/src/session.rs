@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::Key;
+use crate::action::delegates;
 use crate::event::TitleRank;
 use crate::text::Text;
 use crate::time::Time;
@@ -87,4 +88,65 @@ pub enum Phase {
         /// The tool that waits.
         tool: Key,
     },
+}
+
+/// How a phase is shown by clients on Apple's platforms, which have a symbol and a symbol effect for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The symbol's name.
+    pub symbol: &'static str,
+    /// The effect's name.
+    pub effect: &'static str,
+}
+
+impl Phase {
+    /// The symbol and effect of a phase; `None` when there is nothing to show.
+    pub fn look(&self) -> Option<Look> {
+        let (symbol, effect) = match self {
+            Phase::Idle => return None,
+            Phase::Preparing => ("hourglass", "variableColor"),
+            Phase::Thinking | Phase::Replying => ("brain.head.profile", "pulse"),
+            Phase::Waiting { .. } => ("hand.raised", "pulse"),
+            Phase::Executing { tool } => match tool.as_str() {
+                "Bash" | "bash" | "shell" | "exec_command" | "commandExecution" => {
+                    ("terminal", "variableColor")
+                }
+                "Read" | "read" | "read_file" => ("doc.text", "pulse"),
+                "Write" | "write" | "write_file" => ("pencil", "bounce"),
+                "Edit" | "edit" | "MultiEdit" | "apply_patch" | "fileChange" => ("pencil.line", "bounce"),
+                "Grep" | "grep" => ("magnifyingglass", "pulse"),
+                "Glob" | "glob" | "find" => ("folder.badge.magnifyingglass", "pulse"),
+                name if delegates(name) => ("person.2", "variableColor"),
+                _ => ("gearshape", "variableColor"),
+            },
+        };
+        Some(Look { symbol, effect })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phase_at_work_has_a_symbol_and_an_effect() {
+        let executing = |tool: &str| Phase::Executing { tool: tool.into() };
+        for (phase, symbol, effect) in [
+            (Phase::Preparing, "hourglass", "variableColor"),
+            (Phase::Thinking, "brain.head.profile", "pulse"),
+            (executing("Bash"), "terminal", "variableColor"),
+            (executing("Read"), "doc.text", "pulse"),
+            (executing("Write"), "pencil", "bounce"),
+            (executing("Edit"), "pencil.line", "bounce"),
+            (executing("Grep"), "magnifyingglass", "pulse"),
+            (executing("Glob"), "folder.badge.magnifyingglass", "pulse"),
+            (executing("Task"), "person.2", "variableColor"),
+            (executing("WebFetch"), "gearshape", "variableColor"),
+            (executing("mcp__a__b"), "gearshape", "variableColor"),
+            (executing(""), "gearshape", "variableColor"),
+        ] {
+            assert_eq!(phase.look(), Some(Look { symbol, effect }), "{phase:?}");
+        }
+        assert_eq!(Phase::Idle.look(), None);
+    }
 }

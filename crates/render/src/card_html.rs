@@ -33,7 +33,8 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     let foldable = !matches!(view.body, Body::Nothing | Body::Link { .. })
         || !text.trim().is_empty()
         || long_command
-        || has_extras(output);
+        || has_extras(output)
+        || !context.outline.children(index).is_empty();
     html.markup(if foldable { "<details class=\"card" } else { "<div class=\"card" });
     view.classes.iter().for_each(|class| {
         html.markup(" ").markup(class);
@@ -56,6 +57,7 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     }
     body(context, index, entry, tool, &view, &text, html);
     if !matches!(view.body, Body::Nested { .. }) {
+        work(context, index, html);
         result(context, showing, &text, html);
     }
     extras(context, output, html);
@@ -84,7 +86,8 @@ fn clipped<'a>(context: &Context<'_>, text: &'a str) -> Clip<'a> {
 
 fn head(view: &View, tool: &Tool, html: &mut Html) {
     html.markup("<span class=\"state\" role=\"img\" aria-label=\"").markup(state_word(tool.state));
-    html.markup("\"></span><span class=\"name\" title=\"Tool Call · ").text(&one_line(&tool.name, 120));
+    html.markup("\"></span><span class=\"name\" title=\"");
+    html.markup(if tool.orphan { "Tool Result · " } else { "Tool Call · " }).text(&one_line(&tool.name, 120));
     html.markup("\"><i class=\"icon i-")
         .markup(view.icon)
         .markup("\"></i>")
@@ -277,23 +280,30 @@ fn nested(
                 .markup("</div>");
         }
     }
-    if !children.is_empty() {
-        html.markup("<details class=\"work\"><summary>")
-            .text(&plural(children.len() as u64, "step"))
-            .markup("</summary>");
-        for &child in children.iter().take(context.options.limits.items) {
-            entry_html(context, child, html);
-        }
-        if children.len() > context.options.limits.items {
-            let missing = (children.len() - context.options.limits.items) as u64;
-            cut(&format!("… {} not shown", plural(missing, "step")), html);
-        }
-        html.markup("</details>");
-    }
+    work(context, index, html);
     if !answer.trim().is_empty() {
         prose(context, answer, html);
     }
     html.markup("<footer>").text(&totals_line(entry, tool, calls.len() as u64)).markup("</footer></div>");
+}
+
+/// Everything that was done under a call, whatever kind of call it is.
+fn work(context: &Context<'_>, index: usize, html: &mut Html) {
+    let children = context.outline.children(index);
+    if children.is_empty() {
+        return;
+    }
+    html.markup("<details class=\"work\"><summary>")
+        .text(&plural(children.len() as u64, "step"))
+        .markup("</summary>");
+    for &child in children.iter().take(context.options.limits.items) {
+        entry_html(context, child, html);
+    }
+    if children.len() > context.options.limits.items {
+        let missing = (children.len() - context.options.limits.items) as u64;
+        cut(&format!("… {} not shown", plural(missing, "step")), html);
+    }
+    html.markup("</details>");
 }
 
 fn result(context: &Context<'_>, showing: Showing, text: &str, html: &mut Html) {

@@ -10,7 +10,7 @@ use crate::card_html;
 use crate::clip::{Clip, count_lines, indented, one_line, split_lines};
 use crate::context::Context;
 use crate::html::Html;
-use crate::measure::{clock, compaction, duration, plural};
+use crate::measure::{clock, compaction, duration, plural, stop_words};
 use crate::view::{FileDiff, change_facts};
 use crate::{ansi, markdown, patch};
 
@@ -213,9 +213,8 @@ fn notice_body(context: &Context<'_>, notice: &Notice, html: &mut Html) {
     match &notice.kind {
         NoticeKind::Interrupted => {
             html.markup("<div class=\"mark interrupted\">⚠ Interrupted");
-            if !text.trim().is_empty() {
-                html.markup(" · ").text(&one_line(&text, 120));
-            }
+            let words = one_line(stop_words(&text), 120);
+            html.text(if words.is_empty() { "" } else { " · " }).text(&words);
             html.markup("</div>");
         }
         NoticeKind::Compaction { before, after } => {

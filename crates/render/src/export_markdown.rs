@@ -10,7 +10,7 @@ use parlor_model::tool::{Piece, Tool};
 use crate::attachment_html::label;
 use crate::clip::{Clip, indented, one_line, output_text};
 use crate::context::{Context, Options, Outline};
-use crate::measure::{clock, compaction, date, day};
+use crate::measure::{clock, compaction, date, day, stop_words};
 use crate::page::usage;
 use crate::plain::changes;
 use crate::run::{Run, calls_under};
@@ -111,22 +111,29 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
     }
     let cwd = context.cwd();
     let view = View::of(entry, tool, cwd.as_deref(), context.options.limits.lines);
-    out.push_str("**Tool Call** ");
-    code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
-    let facts: Vec<&str> = view.facts.iter().map(|fact| fact.text.as_str()).collect();
-    if !facts.is_empty() {
-        out.push_str(" · ");
-        inline(&facts.join(" · "), out);
+    // A result whose call nobody saw is no call.
+    if !tool.orphan {
+        out.push_str("**Tool Call** ");
+        code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
+        let facts: Vec<&str> = view.facts.iter().map(|fact| fact.text.as_str()).collect();
+        if !facts.is_empty() {
+            out.push_str(" · ");
+            inline(&facts.join(" · "), out);
+        }
+        out.push_str("\n\n");
+        body(context, entry, index, tool, &view, out);
+        if !matches!(view.body, Body::Nested { .. }) {
+            work(context, index, out);
+        }
     }
-    out.push_str("\n\n");
-    body(context, entry, index, tool, &view, out);
     let shown = view.result != Showing::Hidden || (context.options.file_contents && tool.action().explores());
     let text = tool.output.as_deref().filter(|_| shown).map(output_text).unwrap_or_default();
-    if !text.trim().is_empty() {
+    let told = !text.trim().is_empty() || tool.orphan;
+    if told {
         out.push_str("**Tool Result**\n\n");
     }
     match view.result {
-        _ if text.trim().is_empty() => {}
+        _ if !told => {}
         Showing::Prose => prose(context, &text, "", out),
         Showing::Hidden | Showing::Terminal | Showing::Text => {
             fence(
@@ -198,16 +205,8 @@ fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &
         }
         Body::Nested { prompt } => {
             prose(context, &prompt.as_str(), "> ", out);
-            let calls = calls_under(context, context.outline.children(index));
-            let cwd = context.cwd();
-            for call in calls.iter().filter_map(|call| context.entries.get(*call)).take(limits.items) {
-                if let Block::Tool(tool) = &call.block {
-                    out.push_str("- ");
-                    code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
-                    out.push('\n');
-                }
-            }
-            out.push_str(&format!("\n*{}*\n\n", totals_line(entry, tool, calls.len() as u64)));
+            let calls = work(context, index, out);
+            out.push_str(&format!("*{}*\n\n", totals_line(entry, tool, calls)));
         }
         Body::Message { content } => prose(context, &content.as_str(), "> ", out),
         Body::Questions(questions) => {
@@ -217,9 +216,26 @@ fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &
     }
 }
 
+/// The calls made under a call, as a list; tells how many there are.
+fn work(context: &Context<'_>, index: usize, out: &mut String) -> u64 {
+    let calls = calls_under(context, context.outline.children(index));
+    let cwd = context.cwd();
+    for call in calls.iter().filter_map(|call| context.entries.get(*call)).take(context.options.limits.items)
+    {
+        if let Block::Tool(tool) = &call.block {
+            out.push_str("- ");
+            code(&one_line(&title_call(tool, cwd.as_deref()), 160), out);
+            out.push('\n');
+        }
+    }
+    out.push_str(if calls.is_empty() { "" } else { "\n" });
+    calls.len() as u64
+}
+
 fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
     let limits = &context.options.limits;
-    let text = notice.text.as_str();
+    let whole = notice.text.as_str();
+    let text = if notice.kind == NoticeKind::Interrupted { stop_words(&whole) } else { &whole };
     let title = match &notice.kind {
         NoticeKind::Interrupted => "⚠ Interrupted".to_owned(),
         NoticeKind::Compaction { before, after } => compaction(*before, *after),
@@ -236,10 +252,10 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
     };
     remark(&one_line(&title, 200), out);
     match &notice.kind {
-        NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, &text, "> ", out),
-        NoticeKind::Diff => fence("diff", &clipped(&text, limits.bytes, limits.lines), out),
+        NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, text, "> ", out),
+        NoticeKind::Diff => fence("diff", &clipped(text, limits.bytes, limits.lines), out),
         _ if text.trim().is_empty() => {}
-        _ => fence("", &clipped(&ansi::to_plain(&text), limits.bytes, limits.lines), out),
+        _ => fence("", &clipped(&ansi::to_plain(text), limits.bytes, limits.lines), out),
     }
 }
 

@@ -36,6 +36,12 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// What a stop says beyond being one.
+pub(crate) fn stop_words(text: &str) -> &str {
+    let text = text.trim();
+    if text == "Interrupted" { "" } else { text }
+}
+
 /// `Context compacted · 148k → 12k tokens`.
 pub(crate) fn compaction(before: Option<u64>, after: Option<u64>) -> String {
     match (before, after) {

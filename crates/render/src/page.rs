@@ -48,6 +48,9 @@ pub fn pieces(session: &Session, entries: &[Entry], options: &Options, mut emit:
 fn conversation(context: &Context<'_>, html: &mut Html, emit: &mut impl FnMut(&Html)) {
     let offset = context.options.offset_s;
     let mut today = None;
+    if context.entries.is_empty() {
+        html.markup("<p class=\"empty\">Nothing has been said yet.</p>\n");
+    }
     for index in context.outline.roots() {
         if let Some(at) = context.entries[index].at.filter(|at| today != Some(day(*at, offset))) {
             today = Some(day(at, offset));

@@ -11,7 +11,7 @@ use crate::attachment_html::label;
 use crate::clip::{Clip, count_lines, indented, output_text};
 use crate::context::{Context, Options, Outline};
 use crate::diff::Sign;
-use crate::measure::{compaction, plural};
+use crate::measure::{compaction, plural, stop_words};
 use crate::title::title_call;
 use crate::view::{Body, FileDiff, Showing, View};
 use crate::{ansi, visible};
@@ -64,7 +64,7 @@ pub fn entry(context: &Context<'_>, index: usize, out: &mut String) {
         Block::Notice(notice) => {
             let text = notice.text.as_str();
             let text = match &notice.kind {
-                NoticeKind::Interrupted => format!("⚠ Interrupted\n{text}"),
+                NoticeKind::Interrupted => format!("⚠ Interrupted\n{}", stop_words(&text)),
                 NoticeKind::Compaction { before, after } => {
                     format!("{}\n{text}", compaction(*before, *after))
                 }

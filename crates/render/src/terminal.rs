@@ -11,7 +11,7 @@ use parlor_model::tool::{Output, Piece, Tool, ToolState};
 use crate::attachment_html::label;
 use crate::clip::{count_lines, indented, one_line, output_text, split_lines};
 use crate::context::{Context, Options, Outline};
-use crate::measure::{clock, compaction, date, day, duration, plural};
+use crate::measure::{clock, compaction, date, day, duration, plural, stop_words};
 use crate::page::usage;
 use crate::paint::{Ink, Paint, wrap};
 use crate::run::{Run, calls_under};
@@ -64,7 +64,7 @@ impl Lines<'_> {
         if matches!(entry.block, Block::Thought(_)) && !self.context.options.thinking {
             return;
         }
-        if entry.opens && !matches!(entry.block, Block::Notice(_) | Block::Unknown(_)) {
+        if self.opens(entry, index) && !matches!(entry.block, Block::Notice(_) | Block::Unknown(_)) {
             self.header(entry);
         } else if !matches!(entry.block, Block::Thought(_)) {
             self.out.push('\n');
@@ -97,6 +97,17 @@ impl Lines<'_> {
                 }
             }
         }
+    }
+
+    /// Whether an entry opens a bubble, or is the first one seen of a bubble that hidden thoughts opened.
+    fn opens(&self, entry: &Entry, index: usize) -> bool {
+        let hides = |before: &&Entry| {
+            before.parent == entry.parent
+                && matches!(before.block, Block::Thought(_))
+                && !self.context.options.thinking
+        };
+        let hidden = self.context.entries[..index].iter().rev().take_while(hides);
+        entry.opens || hidden.into_iter().any(|before| before.opens)
     }
 
     fn header(&mut self, entry: &Entry) {
@@ -183,6 +194,9 @@ impl Lines<'_> {
             self.line("  ⎿ ", Ink::Bad, "Failed");
         }
         self.body(entry, index, tool, &view);
+        if !matches!(view.body, Body::Nested { .. }) {
+            self.work(index);
+        }
         let output = tool.output.as_deref();
         let showing = match view.result {
             Showing::Hidden if self.context.options.file_contents && tool.action().explores() => {
@@ -317,7 +331,8 @@ impl Lines<'_> {
         }
     }
 
-    fn nested(&mut self, entry: &Entry, index: usize, tool: &Tool, view: &View) {
+    /// The last calls made under a call; tells how many there are.
+    fn work(&mut self, index: usize) -> u64 {
         let calls = calls_under(self.context, self.context.outline.children(index));
         let cwd = self.context.cwd();
         let shown = if self.context.options.unfolded { calls.len() } else { 3 };
@@ -328,9 +343,14 @@ impl Lines<'_> {
                 self.line("    ", Ink::Dim, &title);
             }
         }
+        calls.len() as u64
+    }
+
+    fn nested(&mut self, entry: &Entry, index: usize, tool: &Tool, view: &View) {
+        let calls = self.work(index);
         // The subagent's kind and where it stands come with the totals, which say how long it took.
         let kind = view.facts.iter().filter(|fact| fact.tone != Tone::Took).map(|fact| fact.text.as_str());
-        let totals = totals_line(entry, tool, calls.len() as u64);
+        let totals = totals_line(entry, tool, calls);
         let words: Vec<&str> = kind.chain([totals.as_str()]).collect();
         self.line("  ⎿ ", Ink::Dim, &words.join(" · "));
     }
@@ -390,7 +410,8 @@ impl Lines<'_> {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        let text = notice.text.as_str();
+        let whole = notice.text.as_str();
+        let text = if notice.kind == NoticeKind::Interrupted { stop_words(&whole) } else { &whole };
         let (mark, ink, title) = match &notice.kind {
             NoticeKind::Info => ("· ", Ink::Dim, String::new()),
             NoticeKind::Warning => ("⚠ ", Ink::Warn, String::new()),
@@ -411,7 +432,7 @@ impl Lines<'_> {
         }
         self.line(mark, ink, &one_line(&title, self.width.saturating_mul(2)));
         if notice.kind == NoticeKind::Diff {
-            for file in patch::files(&text) {
+            for file in patch::files(text) {
                 self.line("    ", Ink::Bold, &file.path.as_str());
                 let diff = crate::diff::Diff::of_hunks(&file.hunks).to_terminal(self.paint);
                 let (first, rest) = split_lines(&diff, self.context.options.limits.lines);
@@ -419,7 +440,7 @@ impl Lines<'_> {
                 self.more("    ", rest);
             }
         } else if !text.trim().is_empty() {
-            self.folded("    ", &text, FOLDED_LINES);
+            self.folded("    ", text, FOLDED_LINES);
         }
     }
 }
@@ -465,6 +486,15 @@ mod tests {
              \n● Update(/p/a.go)\n  ⎿ Added 1 line, removed 1 line\n    1 1   a\n    2   - b\n      2 + c\n\
              \n● Bash(go test)\n  ⎿ exit 1\n    1\n    2\n    3\n    4\n    … +2 lines\n"
         );
+    }
+
+    #[test]
+    fn a_bubble_that_a_hidden_thought_opens_keeps_its_label() {
+        let mut entries = vec![prompt("p", "Go", Author::Person), thought("h", "Hm."), reply("r", "Yes.")];
+        entries[2].opens = false;
+        let shown = lines(&entries, &Options { thinking: false, ..Options::default() }, 40);
+        assert!(shown.contains("Assistant  14:02\n  Yes."), "{shown}");
+        assert!(!shown.contains("Hm."), "{shown}");
     }
 
     #[test]

@@ -19,10 +19,11 @@ pub(crate) fn opens(before: Option<&Entry>, block: &Block) -> bool {
     owner == Owner::Person || before.is_none_or(|before| self::owner(&before.block) != owner)
 }
 
-/// The run of reads and searches that `block` goes on with, named by its first entry.
-pub(crate) fn group(before: Option<&Entry>, block: &Block) -> Option<Key> {
-    let before = before.filter(|before| is_look(&before.block) && is_look(block))?;
-    Some(before.group.clone().unwrap_or_else(|| before.id.clone()))
+/// The run of reads and searches that `block` goes on with or begins, named by its first entry: an entry's place never
+/// changes, so that the first must know its run before there is a second.
+pub(crate) fn group(before: Option<&Entry>, key: &Key, block: &Block) -> Option<Key> {
+    let run = || before.filter(|before| is_look(&before.block)).and_then(|before| before.group.clone());
+    is_look(block).then(|| run().unwrap_or_else(|| key.clone()))
 }
 
 fn is_look(block: &Block) -> bool {

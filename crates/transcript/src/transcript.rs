@@ -35,6 +35,8 @@ pub struct Transcript {
     last_under: HashMap<Key, usize>,
     /// Entries of the main conversation whose text still grows or whose call is open.
     open: BTreeSet<usize>,
+    /// The same of subagents. A turn may end well before they do, but a stop cuts them off too.
+    open_under: BTreeSet<usize>,
     /// Input that streams in, and how much of it the entry already shows.
     inputs: HashMap<usize, (String, usize)>,
     /// Questions that came before their call.
@@ -155,15 +157,16 @@ impl Transcript {
             Turn::Done => self.settle(false),
             Turn::Failed { error } => {
                 self.settle(false);
-                if let Some(error) = error.filter(|error| !error.is_blank() && !self.just_said(error)) {
+                // An agent may call the turn failed that a person has stopped.
+                let told = |error: &Text| error.is_blank() || self.just_said(error) || self.just_stopped();
+                if let Some(error) = error.filter(|error| !told(error)) {
                     self.notice("failed", NoticeKind::Error, error);
                 }
             }
             Turn::Interrupted { .. } => {
                 self.settle(true);
-                let before = self.last.map(|index| &self.entries[index].block);
                 // One stop is told by several records: the order, the agent's marker, the final result.
-                if !matches!(before, Some(Block::Notice(Notice { kind: NoticeKind::Interrupted, .. }))) {
+                if !self.just_stopped() {
                     self.notice("interrupted", NoticeKind::Interrupted, "Interrupted".into());
                 }
             }
@@ -172,7 +175,10 @@ impl Transcript {
 
     /// Ends what is still open: text is complete or cut off, and a call without a result was interrupted.
     fn settle(&mut self, interrupted: bool) {
-        let open = std::mem::take(&mut self.open);
+        let mut open = std::mem::take(&mut self.open);
+        if interrupted {
+            open.append(&mut self.open_under);
+        }
         self.close(open, interrupted);
         self.phase.settle(&mut self.session.phase);
     }
@@ -201,6 +207,12 @@ impl Transcript {
             self.phase.returned(index, &mut self.session.phase);
             self.touched.push(index);
         }
+    }
+
+    /// True when a stop is the last thing that happened.
+    fn just_stopped(&self) -> bool {
+        let last = self.last.map(|index| &self.entries[index].block);
+        matches!(last, Some(Block::Notice(Notice { kind: NoticeKind::Interrupted, .. })))
     }
 
     /// True when the main conversation's last reply says just this.
@@ -258,6 +270,7 @@ impl Transcript {
         let parent = under.filter(|under| *under != key);
         let last = parent.as_ref().map_or(self.last, |parent| self.last_under.get(parent).copied());
         let before = last.map(|index| &self.entries[index]);
+        let group = place::group(before, &key, &block);
         let entry = Entry {
             id: key,
             message,
@@ -265,7 +278,7 @@ impl Transcript {
             at: self.at,
             ended: None,
             rev: 0,
-            group: place::group(before, &block),
+            group,
             opens: place::opens(before, &block),
             overtaken: false,
             block,
@@ -309,8 +322,8 @@ impl Transcript {
             Block::Thought(thought) => thought.streaming,
             Block::Prompt(_) | Block::Notice(_) | Block::Unknown(_) => false,
         };
-        if open && entry.parent.is_none() {
-            self.open.insert(index);
+        if open {
+            if entry.parent.is_none() { &mut self.open } else { &mut self.open_under }.insert(index);
         }
     }
 
@@ -467,6 +480,7 @@ impl Transcript {
             tool.output = Some(output);
         }
         self.open.remove(&index);
+        self.open_under.remove(&index);
         self.phase.returned(index, &mut self.session.phase);
         self.touched.push(index);
     }
@@ -506,7 +520,8 @@ impl Transcript {
             }
         }
         // What was rewound will never be completed.
-        let open = self.open.split_off(&start);
+        let mut open = self.open.split_off(&start);
+        open.append(&mut self.open_under.split_off(&start));
         self.close(open, true);
     }
 

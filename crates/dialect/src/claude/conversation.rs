@@ -111,6 +111,10 @@ impl Conversation {
                 one = [RawBlock { text: Some(*text), ..RawBlock::default() }];
                 &one
             }
+            Content::Other(whole) => {
+                one = [RawBlock { whole: *whole, ..RawBlock::default() }];
+                &one
+            }
             Content::None => &[],
         };
         let mut ends_turn = false;
@@ -168,12 +172,17 @@ impl Conversation {
 
     /// A user record: results, a prompt, or one of the many things that are written as if the user had said them.
     pub(super) fn user(&mut self, line: &Line, raw: &Raw, under: Option<&Key>, out: &mut Vec<Event>) -> Fate {
+        let one;
         let blocks: &[RawBlock] = match &raw.message.content {
             Content::Text(text) => {
                 let words = line.text(*text);
                 return self.words(line, raw, under, &words, &[], out);
             }
             Content::Blocks(blocks) => blocks,
+            Content::Other(whole) => {
+                one = [RawBlock { whole: *whole, ..RawBlock::default() }];
+                &one
+            }
             Content::None => &[],
         };
         let mut fate = None;
@@ -203,7 +212,33 @@ impl Conversation {
         if texts.is_empty() && !pictures.is_empty() {
             fate = Some(self.words(line, raw, under, &Text::default(), &pictures, out));
         }
+        if self.strays(line, raw, under, blocks, out) {
+            fate = Some(Fate::Shown);
+        }
         fate.unwrap_or(Fate::Hidden(Rule::Step))
+    }
+
+    /// Blocks that no user writes, such as a call: they are shown as what they are. Tells whether there were any.
+    fn strays(
+        &mut self,
+        line: &Line,
+        raw: &Raw,
+        under: Option<&Key>,
+        blocks: &[RawBlock],
+        out: &mut Vec<Event>,
+    ) -> bool {
+        let expected = |kind| matches!(kind, BlockKind::Text | BlockKind::Result | BlockKind::Picture);
+        let strays: Vec<&RawBlock> = blocks.iter().filter(|block| !expected(block.kind(line))).collect();
+        if strays.is_empty() {
+            return false;
+        }
+        let name = self.name(line, raw.uuid);
+        for (index, block) in strays.into_iter().enumerate() {
+            let (key, block) =
+                content::assistant_block(line, block, format!("{name}/{index}").into(), raw.aborted);
+            out.push(Event::Put { key, under: under.cloned(), message: None, block });
+        }
+        true
     }
 
     /// Text in a user record.
@@ -336,7 +371,7 @@ fn is_filler(line: &Line, raw: &Raw) -> bool {
 /// The first text in a content.
 pub(super) fn first_text(line: &Line, content: &Content) -> Option<Text> {
     match content {
-        Content::None => None,
+        Content::None | Content::Other(_) => None,
         Content::Text(span) => Some(line.text(*span)),
         Content::Blocks(blocks) => blocks.iter().find_map(|block| Some(line.text(block.text?))),
     }

@@ -71,6 +71,8 @@ pub(super) enum Content {
     None,
     Text(Span),
     Blocks(Vec<RawBlock>),
+    /// Neither text nor blocks.
+    Other(Span),
 }
 
 /// The parts of a content block of any type. SDKs leave the type out: the keys tell it.
@@ -215,7 +217,8 @@ pub(super) fn message(reader: &mut Reader<'_>, message: &mut Message) {
         b"content" => {
             message.content = content(reader, message.depth);
             let first = if let Content::Blocks(blocks) = &message.content { blocks.first() } else { None };
-            message.left = message.depth == Depth::Skim && first.is_some_and(|block| block.tool_use_id.is_some());
+            message.left =
+                message.depth == Depth::Skim && first.is_some_and(|block| block.tool_use_id.is_some());
         }
         _ => {}
     });
@@ -229,10 +232,11 @@ fn content(reader: &mut Reader<'_>, depth: Depth) -> Content {
             reader.array(|reader| blocks.push(block_to(reader, depth)));
             Content::Blocks(blocks)
         }
-        _ => {
+        Kind::Null => {
             reader.skip();
             Content::None
         }
+        _ => Content::Other(reader.raw()),
     }
 }
 

@@ -23,14 +23,11 @@ pub(crate) fn read(json: &Json) -> Usage {
     }
 }
 
-/// The events of a count for the whole thread that also tells the last call apart. The two constant keys add up to the
-/// thread's total, and the last one alone is what stands in the context.
+/// The events of a count for the whole thread that also tells the last call apart: what that call read and wrote is
+/// what stands in the context.
 pub(crate) fn totals(total: &Json, last: &Json, out: &mut Vec<Event>) {
-    let mut earlier = read(total);
-    let last = read(last);
-    earlier.subtract(&last);
-    out.push(Event::Usage { message: Key::new_static("earlier"), usage: earlier });
-    out.push(Event::Usage { message: Key::new_static("last"), usage: last });
+    out.push(Event::Usage { message: Key::new_static("total"), usage: read(total) });
+    out.push(Event::Meta { meta: Meta::Context { tokens: read(last).context() } });
 }
 
 /// Says the size of the context window when it is another than before.

@@ -225,8 +225,15 @@ fn cumulative_counts_replace_each_other_and_may_be_null() {
             r#""type":"token_count","info":{{"total_token_usage":{{"input_tokens":{total},"cached_input_tokens":10,"output_tokens":5}},"last_token_usage":{{"input_tokens":{last},"output_tokens":2}},"model_context_window":null}}"#
         ))
     };
-    let lines = [event(r#""type":"token_count","info":null"#), usage(100, 40)];
-    assert_eq!(said(&lines), ["usage earlier 50+10+3", "usage last 40+0+2"]);
+    let lines = [event(r#""type":"token_count","info":null"#), usage(100, 40), usage(120, 20)];
+    // One key for the whole thread: a newer total takes the place of the older one.
+    let expected = [
+        "usage total 90+10+5",
+        "meta Context { tokens: 42 }",
+        "usage total 110+10+5",
+        "meta Context { tokens: 22 }",
+    ];
+    assert_eq!(said(&lines), expected);
 }
 
 #[test]

@@ -123,6 +123,7 @@ impl OpenaiChat {
             answer.choice(data, choice, &mut self.calls, out);
         }
         if let Some(usage) = chunk.usage {
+            out.push(Event::Meta { meta: Meta::Context { tokens: usage.context() } });
             out.push(Event::Usage { message: answer.key.clone(), usage });
         }
         if chunk.is_whole {

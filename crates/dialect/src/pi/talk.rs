@@ -192,6 +192,7 @@ impl Talk {
             self.say_item(&place, item, opened, out);
         }
         if let Some(usage) = message.usage {
+            out.push(Event::Meta { meta: Meta::Context { tokens: usage.context() } });
             out.push(Event::Usage { message: key.clone(), usage });
         }
         if message.cost > 0.0 {

@@ -162,6 +162,25 @@ fn ask() -> Ask {
 }
 
 #[test]
+fn the_first_output_shows_that_a_call_runs() {
+    let t = fold([call("a", "Bash"), grow("a", Part::Output, "."), call("b", "Bash")]);
+    assert_eq!([tool(&t, "a").state, tool(&t, "b").state], [ToolState::Running, ToolState::Pending]);
+}
+
+#[test]
+fn each_prompt_has_a_bubble_and_what_the_agent_does_in_a_row_shares_one() {
+    let t = fold([
+        prompt("p", "a"),
+        prompt("q", "b"),
+        reply("m", "c", false),
+        call("t", "Bash"),
+        prompt("r", "d"),
+    ]);
+    let opens: Vec<bool> = t.entries().iter().map(|entry| entry.opens).collect();
+    assert_eq!(opens, [true, true, true, false, true]);
+}
+
+#[test]
 fn a_question_before_its_call_waits_for_it() {
     let t = fold([Event::Ask { key: "a".into(), ask: Some(ask()) }, call("a", "Write")]);
     assert_eq!(tool(&t, "a").state, ToolState::Waiting);
@@ -181,7 +200,7 @@ fn reads_and_searches_in_a_row_form_a_group_and_anything_else_ends_it() {
     let t =
         fold([call("a", "Read"), call("b", "Grep"), call("c", "Glob"), call("d", "Bash"), call("e", "Read")]);
     let groups: Vec<_> = t.entries().iter().map(|entry| entry.group.as_deref()).collect();
-    assert_eq!(groups, [None, Some("a"), Some("a"), None, None]);
+    assert_eq!(groups, [Some("a"), Some("a"), Some("a"), None, Some("e")]);
 }
 
 #[test]
@@ -201,6 +220,32 @@ fn a_subagent_s_work_lies_under_its_task_and_is_counted_there() {
     assert_eq!(tool(&t, "task").subagent.as_ref().unwrap().tools, Some(2));
     assert_eq!(t.entry("x").unwrap().parent.as_deref(), Some("task"));
     assert_eq!(t.session().phase, Phase::Executing { tool: "Task".into() }, "the subagent moves no phase");
+}
+
+#[test]
+fn a_stop_cuts_off_a_subagent_s_open_call_and_the_end_of_a_turn_does_not() {
+    let under = |key: &str| Event::Put {
+        key: key.into(),
+        under: Some("task".into()),
+        message: None,
+        block: Block::Tool(Box::new(Tool::call("Bash", Json::default()))),
+    };
+    let t = fold([
+        call("task", "Task"),
+        under("x"),
+        under("y"),
+        result("y", ToolState::Done, "ok"),
+        interrupted(),
+    ]);
+    assert_eq!([tool(&t, "task").state, tool(&t, "x").state], [ToolState::Interrupted; 2]);
+    assert_eq!(tool(&t, "y").state, ToolState::Done);
+    let t = fold([
+        call("task", "Task"),
+        under("x"),
+        result("task", ToolState::Done, ""),
+        Event::Turn { turn: Turn::Done },
+    ]);
+    assert_eq!(tool(&t, "x").state, ToolState::Pending, "it may work in the background");
 }
 
 #[test]
@@ -261,4 +306,5 @@ fn an_error_the_agent_already_said_is_not_said_twice() {
     let failed = || Event::Turn { turn: Turn::Failed { error: Some("API Error".into()) } };
     assert_eq!(fold([reply("m", "API Error", false), failed()]).entries().len(), 1);
     assert_eq!(fold([reply("m", "Other", false), failed()]).entries().len(), 2);
+    assert_eq!(fold([interrupted(), failed()]).entries().len(), 1, "a stop is no failure");
 }
