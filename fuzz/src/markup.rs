@@ -172,3 +172,27 @@ const ATTRIBUTES: [&str; 26] = [
     "title",
     "type",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_markup_passes() {
+        check("<p class=\"x\">a &lt; b<br><a href=\"https://a.test\">c</a></p>");
+        for bad in [
+            "<script>x</script>",
+            "<p onclick=\"x\">y</p>",
+            "<p class='x'>y</p>",
+            "<a href=\"javascript:x\">y</a>",
+            "<img src=\"https://a.test/x.png\">",
+            "<p>a & b</p>",
+            "<p>a > b</p>",
+            "<p><b>x</p></b>",
+            "<p>x",
+            "<p>\u{1b}</p>",
+        ] {
+            assert!(std::panic::catch_unwind(|| check(bad)).is_err(), "{bad}");
+        }
+    }
+}

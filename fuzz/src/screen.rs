@@ -27,3 +27,16 @@ fn is_control(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_pass() {
+        assert_eq!(check_coloured("\x1b[1;31mred\x1b[0m\n"), "red\n");
+        for bad in ["\x1b[2J", "\x1b]0;x\x07", "\x1b[31", "a\x08", "\u{202e}", "\u{9b}m"] {
+            assert!(std::panic::catch_unwind(|| check_coloured(bad)).is_err(), "{bad:?}");
+        }
+    }
+}
