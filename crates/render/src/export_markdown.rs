@@ -261,20 +261,20 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
 
 /// Markdown of others as it is but for raw HTML, line by line under `margin`.
 fn prose(context: &Context<'_>, text: &str, margin: &str, out: &mut String) {
-    let mut shown = String::new();
-    visible::push(&clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX), &mut shown);
-    let text = markdown::without_html(shown);
-    for line in text.lines() {
-        out.push_str(if line.is_empty() { margin.trim_end() } else { margin });
-        out.push_str(line);
-        out.push('\n');
-    }
+    let mut text = clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX);
     // A fence that was cut off would swallow the rest of the document.
     if let Some(open) = open_fence(&text) {
-        out.push_str(margin);
-        out.push_str(&open);
-        out.push('\n');
+        text.push_str(if text.ends_with('\n') { "" } else { "\n" });
+        text.push_str(&open);
     }
+    let mut block = String::with_capacity(text.len() + 64);
+    for line in text.lines() {
+        block.push_str(if line.is_empty() { margin.trim_end() } else { margin });
+        visible::push(line, &mut block);
+        block.push('\n');
+    }
+    // With its margin, because parsers see HTML in some quotes where there is none without.
+    out.push_str(&markdown::without_html(block));
     out.push('\n');
 }
 
@@ -351,7 +351,7 @@ fn clipped(text: &str, bytes: usize, lines: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{done, prompt, reply};
+    use crate::sample::{done, prompt, reply, thought};
     use serde_json::json;
 
     #[test]
@@ -384,6 +384,9 @@ mod tests {
     fn html_in_prose_is_text() {
         let entries = [reply("r", "<b>x</b> `<i>`\n\n<div>\n```\n</div>\n\n```\n<script>\n```")];
         let text = transcript(&Session::default(), &entries, &Options::default());
+        let thought = [thought("t", "a <!i- no\n---te")];
+        let quoted = transcript(&Session::default(), &thought, &Options::default());
+        assert!(quoted.contains("> a \\<!i- no\n> ---te\n"), "{quoted}");
         assert!(text.contains("\\<b>x\\</b> `<i>`\n\n\\<div>\n```\n\\</div>\n\n```\n\\<script>\n"), "{text}");
     }
 
