@@ -1,5 +1,6 @@
-#![no_main]
 //! Any text as what a program wrote.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 

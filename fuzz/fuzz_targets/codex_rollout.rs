@@ -1,5 +1,6 @@
-#![no_main]
 //! Any bytes as lines of `codex-rollout`.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use parlor_dialect::Format;

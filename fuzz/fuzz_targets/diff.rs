@@ -1,5 +1,6 @@
-#![no_main]
 //! Any two texts as an edit, and any text as a patch.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 

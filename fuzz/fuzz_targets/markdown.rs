@@ -1,5 +1,6 @@
-#![no_main]
 //! Any text as the Markdown of a reply.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 

@@ -1,5 +1,6 @@
-#![no_main]
 //! Any bytes as lines of `openai-chat`.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use parlor_dialect::Format;

@@ -1,5 +1,6 @@
-#![no_main]
 //! Any bytes as lines of the format they look like, as a page.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 

@@ -1,5 +1,6 @@
-#![no_main]
 //! Any bytes as lines of the format they look like, for terminals and files.
+
+#![no_main]
 
 use libfuzzer_sys::fuzz_target;
 

@@ -8,7 +8,9 @@ use parlor_model::entry::Entry;
 use parlor_model::line::Line;
 use parlor_model::session::Session;
 use parlor_model::tool::{FileChange, FilePatch, Output, Tool, ToolState};
-use parlor_render::{Context, Html, Limits, Options, Outline, Paint, entry_html, export_markdown, page, plain};
+use parlor_render::{
+    Context, Html, Limits, Options, Outline, Paint, entry_html, export_markdown, page, plain,
+};
 use parlor_tests::Whole;
 use pulldown_cmark::{Event, Parser};
 use serde_json::json;
@@ -69,20 +71,26 @@ pub fn terminal(data: &[u8]) {
 /// Markdown, wherever prose is shown.
 pub fn markdown(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    entries(data, vec![
-        Block::Reply(Reply { text: (*text).into(), ..Reply::default() }),
-        Block::Thought(Thought { text: (*text).into(), ..Thought::default() }),
-    ]);
+    entries(
+        data,
+        vec![
+            Block::Reply(Reply { text: (*text).into(), ..Reply::default() }),
+            Block::Thought(Thought { text: (*text).into(), ..Thought::default() }),
+        ],
+    );
 }
 
 /// What a program wrote.
 pub fn ansi(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let command = NoticeKind::Command { command: "!x".into() };
-    entries(data, vec![
-        call("Bash", json!({"command": "x"}), Output::text(&*text)),
-        Block::Notice(Notice { kind: command, text: (*text).into() }),
-    ]);
+    entries(
+        data,
+        vec![
+            call("Bash", json!({"command": "x"}), Output::text(&*text)),
+            Block::Notice(Notice { kind: command, text: (*text).into() }),
+        ],
+    );
 }
 
 /// Changes to files: two texts with a NUL between them, and the same bytes as a patch.
@@ -91,13 +99,16 @@ pub fn diff(data: &[u8]) {
     let (old, new) = text.split_once('\0').unwrap_or((&text, ""));
     let edit = json!({"file_path": "/w/a.rs", "old_string": old, "new_string": new});
     let patch = FilePatch::parse_unified("a.rs".into(), FileChange::Update, &text);
-    entries(data, vec![
-        call("Edit", edit.clone(), Output::default()),
-        call("Edit", edit, Output { patches: vec![patch], ..Output::default() }),
-        call("apply_patch", json!({"input": &*text}), Output::default()),
-        call("Write", json!({"file_path": "/w/a.py", "content": &*text}), Output::default()),
-        Block::Notice(Notice { kind: NoticeKind::Diff, text: (*text).into() }),
-    ]);
+    entries(
+        data,
+        vec![
+            call("Edit", edit.clone(), Output::default()),
+            call("Edit", edit, Output { patches: vec![patch], ..Output::default() }),
+            call("apply_patch", json!({"input": &*text}), Output::default()),
+            call("Write", json!({"file_path": "/w/a.py", "content": &*text}), Output::default()),
+            Block::Notice(Notice { kind: NoticeKind::Diff, text: (*text).into() }),
+        ],
+    );
 }
 
 /// Bytes read as the format they look like.
@@ -110,8 +121,17 @@ fn recognised(data: &[u8]) -> Whole {
 /// The usual reader, and one who sees everything of little.
 fn options(data: &[u8]) -> [Options; 2] {
     let most = 1 + choice(data, 200);
-    let limits = Limits { bytes: most, lines: 1 + most / 8, prose_bytes: most, image_bytes: most, items: 1 + most / 32 };
-    [Options::default(), Options { thinking: true, file_contents: true, unfolded: true, limits, offset_s: 3600 }]
+    let limits = Limits {
+        bytes: most,
+        lines: 1 + most / 8,
+        prose_bytes: most,
+        image_bytes: most,
+        items: 1 + most / 32,
+    };
+    [
+        Options::default(),
+        Options { thinking: true, file_contents: true, unfolded: true, limits, offset_s: 3600 },
+    ]
 }
 
 fn call(name: &str, input: serde_json::Value, output: Output) -> Block {
@@ -149,8 +169,10 @@ fn entries(data: &[u8], blocks: Vec<Block>) {
 }
 
 fn texts(session: &Session, entries: &[Entry], options: &Options, width: usize) {
-    let coloured = parlor_render::terminal::transcript(session, entries, options, width, Paint { colour: true });
-    let colourless = parlor_render::terminal::transcript(session, entries, options, width, Paint { colour: false });
+    let coloured =
+        parlor_render::terminal::transcript(session, entries, options, width, Paint { colour: true });
+    let colourless =
+        parlor_render::terminal::transcript(session, entries, options, width, Paint { colour: false });
     // A space under a background is worth keeping, but nobody reads one at the end of a line.
     let ends = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
     assert_eq!(ends(&screen::check_coloured(&coloured)), ends(&colourless), "colour changes the text");
@@ -164,6 +186,8 @@ fn texts(session: &Session, entries: &[Entry], options: &Options, width: usize) 
 
 /// A number below `count` that depends on all of the input, so that the fuzzer need not spend bytes on it.
 fn choice(data: &[u8], count: usize) -> usize {
-    let hash = data.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    let hash = data.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
     (hash >> 16) as usize % count.max(1)
 }

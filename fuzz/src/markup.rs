@@ -61,9 +61,15 @@ fn check_tag(tag: &str) -> &str {
 fn check_value(element: &str, attribute: &str, value: &str) {
     let small = value.to_ascii_lowercase();
     match attribute {
-        "href" => assert!(["http:", "https:", "mailto:", "#"].iter().any(|scheme| small.starts_with(scheme)), "{value}"),
+        "href" => assert!(
+            ["http:", "https:", "mailto:", "#"].iter().any(|scheme| small.starts_with(scheme)),
+            "{value}"
+        ),
         "src" => assert!(
-            element == "img" && ["png", "jpeg", "gif", "webp"].iter().any(|kind| value.starts_with(&format!("data:image/{kind};base64,"))),
+            element == "img"
+                && ["png", "jpeg", "gif", "webp"]
+                    .iter()
+                    .any(|kind| value.starts_with(&format!("data:image/{kind};base64,"))),
             "{value}"
         ),
         _ => {}
@@ -74,7 +80,11 @@ fn check_value(element: &str, attribute: &str, value: &str) {
 fn check_text(text: &str) {
     crate::screen::check(text);
     for piece in text.split('&').skip(1) {
-        assert!(["lt;", "gt;", "amp;", "quot;", "#39;"].iter().any(|known| piece.starts_with(known)), "&{:?}", excerpt(piece));
+        assert!(
+            ["lt;", "gt;", "amp;", "quot;", "#39;"].iter().any(|known| piece.starts_with(known)),
+            "&{:?}",
+            excerpt(piece)
+        );
     }
 }
 
@@ -83,9 +93,106 @@ fn excerpt(text: &str) -> String {
 }
 
 const ELEMENTS: [&str; 49] = [
-    "a", "article", "b", "blockquote", "body", "br", "code", "del", "details", "div", "em", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "i", "img", "input", "li", "main", "mark", "meta", "nav", "ol", "p", "pre", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
+    "a",
+    "article",
+    "b",
+    "blockquote",
+    "body",
+    "br",
+    "code",
+    "del",
+    "details",
+    "div",
+    "em",
+    "figcaption",
+    "figure",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "i",
+    "img",
+    "input",
+    "li",
+    "main",
+    "mark",
+    "meta",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "small",
+    "span",
+    "strong",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "time",
+    "title",
+    "tr",
+    "ul",
 ];
 
 const ATTRIBUTES: [&str; 26] = [
-    "alt", "aria-hidden", "aria-label", "charset", "checked", "class", "content", "data-ask", "data-since", "datetime", "disabled", "hidden", "href", "http-equiv", "id", "lang", "loading", "name", "open", "rel", "role", "src", "start", "target", "title", "type",
+    "alt",
+    "aria-hidden",
+    "aria-label",
+    "charset",
+    "checked",
+    "class",
+    "content",
+    "data-ask",
+    "data-since",
+    "datetime",
+    "disabled",
+    "hidden",
+    "href",
+    "http-equiv",
+    "id",
+    "lang",
+    "loading",
+    "name",
+    "open",
+    "rel",
+    "role",
+    "src",
+    "start",
+    "target",
+    "title",
+    "type",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_markup_passes() {
+        check("<p class=\"x\">a &lt; b<br><a href=\"https://a.test\">c</a></p>");
+        for bad in [
+            "<script>x</script>",
+            "<p onclick=\"x\">y</p>",
+            "<p class='x'>y</p>",
+            "<a href=\"javascript:x\">y</a>",
+            "<img src=\"https://a.test/x.png\">",
+            "<p>a & b</p>",
+            "<p>a > b</p>",
+            "<p><b>x</p></b>",
+            "<p>x",
+            "<p>\u{1b}</p>",
+        ] {
+            assert!(std::panic::catch_unwind(|| check(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -18,7 +18,7 @@ pub(crate) fn attachment(one: &Attachment, most_bytes: usize, html: &mut Html) {
             return;
         }
     }
-    html.markup("<div class=\"attachment\"><i class=\"icon i-file\"></i>").text(&label(one));
+    html.markup("<div class=\"attachment\"><i class=\"icon i-file\"></i>").text(&words(one).join(" · "));
     match &one.source {
         Source::Url(url) => link(&url.as_str(), html),
         Source::Text(text) => {
@@ -35,8 +35,16 @@ pub(crate) fn attachment(one: &Attachment, most_bytes: usize, html: &mut Html) {
     html.markup("</div>");
 }
 
-/// What an attachment is, in words: `screenshot.png · image/png · 12 KB`.
+/// What an attachment is and where, in a line: `screenshot.png · image/png · 12 KB`.
 pub(crate) fn label(one: &Attachment) -> String {
+    let mut words = words(one);
+    if let Source::Url(url) = &one.source {
+        words.push(one_line(&url.as_str(), 300).into_owned());
+    }
+    words.join(" · ")
+}
+
+fn words(one: &Attachment) -> Vec<String> {
     let mut words = Vec::new();
     words.extend(one.name.as_ref().map(|name| one_line(&name.as_str(), 120).into_owned()));
     match one.media_type.as_str() {
@@ -48,7 +56,7 @@ pub(crate) fn label(one: &Attachment) -> String {
         Source::Missing => words.push("not in the record".to_owned()),
         Source::Url(_) | Source::Text(_) => {}
     }
-    words.join(" · ")
+    words
 }
 
 /// A link to an address on the web; any other address is text.

@@ -5,7 +5,7 @@ use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt};
 use parlor_model::entry::Entry;
 use parlor_model::role::Role;
 use parlor_model::session::Session;
-use parlor_model::tool::Tool;
+use parlor_model::tool::{Piece, Tool};
 
 use crate::attachment_html::label;
 use crate::clip::{Clip, indented, one_line, output_text};
@@ -128,11 +128,12 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
     }
     let shown = view.result != Showing::Hidden || (context.options.file_contents && tool.action().explores());
     let text = tool.output.as_deref().filter(|_| shown).map(output_text).unwrap_or_default();
-    if text.trim().is_empty() && !tool.orphan {
-        return;
+    let told = !text.trim().is_empty() || tool.orphan;
+    if told {
+        out.push_str("**Tool Result**\n\n");
     }
-    out.push_str("**Tool Result**\n\n");
     match view.result {
+        _ if !told => {}
         Showing::Prose => prose(context, &text, "", out),
         Showing::Hidden | Showing::Terminal | Showing::Text => {
             fence(
@@ -142,6 +143,35 @@ fn call(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, out: &m
             );
         }
     }
+    extras(context, tool, out);
+}
+
+/// Pictures, documents and pieces nobody understands, and what the call waits for.
+fn extras(context: &Context<'_>, tool: &Tool, out: &mut String) {
+    for piece in tool.output.as_deref().map_or(&[][..], |output| &output.parts) {
+        match piece {
+            Piece::Attachment { attachment } => remark(&label(attachment), out),
+            Piece::Other { raw } => fence("json", &indented(raw, context.options.limits.bytes), out),
+            Piece::Text { .. } => {}
+        }
+    }
+    if let Some(ask) = &tool.ask {
+        let reason = ask.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", reason.as_str()));
+        remark(&format!("Waits for an answer{reason}"), out);
+        for option in &ask.options {
+            out.push_str("- ");
+            inline(&option.as_str(), out);
+            out.push('\n');
+        }
+        out.push_str(if ask.options.is_empty() { "" } else { "\n" });
+    }
+}
+
+/// A line of its own that is nobody's words.
+fn remark(text: &str, out: &mut String) {
+    out.push('*');
+    inline(text, out);
+    out.push_str("*\n\n");
 }
 
 fn body(context: &Context<'_>, entry: &Entry, index: usize, tool: &Tool, view: &View, out: &mut String) {
@@ -220,9 +250,7 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
         NoticeKind::Diff => "Working tree".to_owned(),
         NoticeKind::Result => "Result".to_owned(),
     };
-    out.push('*');
-    inline(&one_line(&title, 200), out);
-    out.push_str("*\n\n");
+    remark(&one_line(&title, 200), out);
     match &notice.kind {
         NoticeKind::Compaction { .. } | NoticeKind::Result => prose(context, text, "> ", out),
         NoticeKind::Diff => fence("diff", &clipped(text, limits.bytes, limits.lines), out),
@@ -233,20 +261,20 @@ fn notice(context: &Context<'_>, notice: &Notice, out: &mut String) {
 
 /// Markdown of others as it is but for raw HTML, line by line under `margin`.
 fn prose(context: &Context<'_>, text: &str, margin: &str, out: &mut String) {
-    let mut shown = String::new();
-    visible::push(&clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX), &mut shown);
-    let text = markdown::without_html(shown);
-    for line in text.lines() {
-        out.push_str(if line.is_empty() { margin.trim_end() } else { margin });
-        out.push_str(line);
-        out.push('\n');
-    }
+    let mut text = clipped(text.trim(), context.options.limits.prose_bytes, usize::MAX);
     // A fence that was cut off would swallow the rest of the document.
     if let Some(open) = open_fence(&text) {
-        out.push_str(margin);
-        out.push_str(&open);
-        out.push('\n');
+        text.push_str(if text.ends_with('\n') { "" } else { "\n" });
+        text.push_str(&open);
     }
+    let mut block = String::with_capacity(text.len() + 64);
+    for line in text.lines() {
+        block.push_str(if line.is_empty() { margin.trim_end() } else { margin });
+        visible::push(line, &mut block);
+        block.push('\n');
+    }
+    // With its margin, because parsers see HTML in some quotes where there is none without.
+    out.push_str(&markdown::without_html(block));
     out.push('\n');
 }
 
@@ -323,7 +351,7 @@ fn clipped(text: &str, bytes: usize, lines: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{done, prompt, reply};
+    use crate::sample::{done, prompt, reply, thought};
     use serde_json::json;
 
     #[test]
@@ -356,6 +384,9 @@ mod tests {
     fn html_in_prose_is_text() {
         let entries = [reply("r", "<b>x</b> `<i>`\n\n<div>\n```\n</div>\n\n```\n<script>\n```")];
         let text = transcript(&Session::default(), &entries, &Options::default());
+        let thought = [thought("t", "a <!i- no\n---te")];
+        let quoted = transcript(&Session::default(), &thought, &Options::default());
+        assert!(quoted.contains("> a \\<!i- no\n> ---te\n"), "{quoted}");
         assert!(text.contains("\\<b>x\\</b> `<i>`\n\n\\<div>\n```\n\\</div>\n\n```\n\\<script>\n"), "{text}");
     }
 

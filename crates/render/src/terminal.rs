@@ -397,8 +397,14 @@ impl Lines<'_> {
 
     fn extras(&mut self, output: Option<&Output>) {
         for piece in output.map_or(&[][..], |output| &output.parts) {
-            if let Piece::Attachment { attachment } = piece {
-                self.line("    ", Ink::Dim, &format!("[{}]", label(attachment)));
+            match piece {
+                Piece::Attachment { attachment } => {
+                    self.line("    ", Ink::Dim, &format!("[{}]", label(attachment)));
+                }
+                Piece::Other { raw } if self.context.options.unfolded => {
+                    self.wrapped("    ", Ink::Dim, &indented(raw, self.context.options.limits.bytes));
+                }
+                Piece::Other { .. } | Piece::Text { .. } => {}
             }
         }
     }

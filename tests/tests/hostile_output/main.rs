@@ -152,19 +152,9 @@ fn every_field_is_readable_in_terminals_and_files() {
     assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
 
-/// Fields of which terminals and files show less than the page: a path's last part, and not what is folded there.
-const SHORTENED: [&str; 10] = [
-    "ask-options",
-    "ask-reason",
-    "attachment-text",
-    "attachment-url",
-    "attachment-url-tail",
-    "edit-path",
-    "message-summary",
-    "output-attachment",
-    "output-raw",
-    "task-prompt",
-];
+/// Fields of which terminals and files show less than the page: a path's last part, a message's words without its
+/// subject, and no document.
+const SHORTENED: [&str; 4] = ["attachment-text", "edit-path", "message-summary", "task-prompt"];
 
 /// The text of a Markdown document as a viewer shows it.
 fn read_back(markdown: &str) -> String {
