@@ -1,5 +1,6 @@
 //! Claude Code: its session file and its stream share their messages.
 
+mod aside;
 mod content;
 mod conversation;
 mod facts;

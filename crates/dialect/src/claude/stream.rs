@@ -12,10 +12,10 @@ use parlor_model::text::Text;
 use parlor_model::tool::Tool;
 use parlor_model::usage::Usage;
 
+use super::aside::compact_tokens;
 use super::content::{self, BlockKind};
 use super::conversation::Conversation;
 use super::record::{self, Raw};
-use super::session::compact_tokens;
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
 
