@@ -63,32 +63,40 @@ pub(crate) fn to_terminal(text: &str, width: usize, paint: Paint) -> String {
 pub(crate) fn without_html(mut text: String) -> String {
     // What was inside of HTML is Markdown afterwards, and may open or close other things.
     const PASSES: usize = 8;
-    for _ in 0..PASSES {
-        let Some(ranges) = html_in(&text) else { break };
-        if ranges.is_empty() {
+    'passes: for _ in 0..PASSES {
+        let before = text.len();
+        // A viewer without tables reads a row as a line of text, and finds HTML where there was a cell too many.
+        for options in [OPTIONS, Options::empty()] {
+            let Some(ranges) = html_in(&text, options) else { break 'passes };
+            text = escape(&text, ranges);
+        }
+        if text.len() == before {
             return text;
         }
-        let (mut escaped, mut done) = (String::with_capacity(text.len() + 64), 0);
-        for range in ranges {
-            escaped.push_str(text.get(done..range.start).unwrap_or_default());
-            escaped.push_str(&text[range.clone()].replace('<', "\\<"));
-            done = range.end;
-        }
-        escaped.push_str(&text[done..]);
-        text = escaped;
     }
     // A reference is safe whatever stands before it; a second backslash would undo the first.
     text.replace('<', "&lt;")
 }
 
+fn escape(text: &str, ranges: Vec<Range<usize>>) -> String {
+    let (mut escaped, mut done) = (String::with_capacity(text.len() + 64), 0);
+    for range in ranges {
+        escaped.push_str(text.get(done..range.start).unwrap_or_default());
+        escaped.push_str(&text[range.clone()].replace('<', "\\<"));
+        done = range.end;
+    }
+    escaped.push_str(&text[done..]);
+    escaped
+}
+
 /// Where raw HTML stands; `None` when the text is too much to tell.
-fn html_in(text: &str) -> Option<Vec<Range<usize>>> {
+fn html_in(text: &str, options: Options) -> Option<Vec<Range<usize>>> {
     if is_too_much(text) {
         return None;
     }
     let mut ranges = Vec::new();
     let mut left = events_max(text);
-    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         left = left.checked_sub(1)?;
         if matches!(event, Event::Html(_) | Event::InlineHtml(_)) {
             ranges.push(range);
@@ -182,12 +190,13 @@ mod tests {
             ("\\\\<b>x", "\\\\\\<b>x"),
             ("<div>\\<b>", "\\<div>\\\\\\<b>"),
             ("<div>\n```\n\n```\n<b>", "\\<div>\n```\n\n```\n\\<b>"),
+            ("|a|\n|-|\n|x|</b>|", "|a|\n|-|\n|x|\\</b>|"),
         ] {
             assert_eq!(without_html(text.into()), escaped, "{text}");
         }
         for pattern in HOSTILE.iter().chain(&["<div>\n```\n\n", "<b>`", "\\<b>"]) {
             let text = without_html(format!("{}\n<b>`", pattern.repeat(300)));
-            assert_eq!(html_in(&text).unwrap_or_default(), [], "{pattern:?}");
+            assert_eq!(html_in(&text, OPTIONS).unwrap_or_default(), [], "{pattern:?}");
         }
         let deep = without_html(format!("{}<b>", ">".repeat(1000)));
         assert!(deep.ends_with(">&lt;b>"));

@@ -153,6 +153,14 @@ struct Gap {
     open: String,
 }
 
+/// True when nothing would be seen of a line: it holds colours at most.
+fn is_only_escapes(mut line: &str) -> bool {
+    while let Some(escape) = Some(sgr_len(line)).filter(|length| *length > 0) {
+        line = &line[escape..];
+    }
+    line.is_empty()
+}
+
 impl Wrapper {
     fn line(&mut self, text: &str) {
         let mut at = 0;
@@ -208,7 +216,9 @@ impl Wrapper {
         });
         let tail = self.line.split_off(gap.at);
         self.line.truncate(self.line.trim_end_matches(' ').len());
-        if !self.line.is_empty() {
+        if is_only_escapes(&self.line) {
+            self.line.clear();
+        } else {
             if !gap.open.is_empty() {
                 self.line.push_str(RESET);
             }
@@ -285,6 +295,13 @@ mod tests {
         ] {
             assert_eq!(wrap(text, columns), lines, "{text:?} at {columns}");
         }
+    }
+
+    #[test]
+    fn colour_makes_no_line_of_its_own() {
+        let plain = format!("{}{{", " ".repeat(30));
+        let coloured = format!("\x1b[2m{plain}\x1b[0m");
+        assert_eq!(wrap(&plain, 10).len(), wrap(&coloured, 10).len());
     }
 
     #[test]
