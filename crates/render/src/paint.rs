@@ -153,6 +153,11 @@ struct Gap {
     open: String,
 }
 
+/// True when nothing is to be read in a line: it holds colours and spaces at most.
+pub(crate) fn is_blank(line: &str) -> bool {
+    line.split(' ').all(is_only_escapes)
+}
+
 /// True when nothing would be seen of a line: it holds colours at most.
 fn is_only_escapes(mut line: &str) -> bool {
     while let Some(escape) = Some(sgr_len(line)).filter(|length| *length > 0) {
@@ -294,6 +299,15 @@ mod tests {
             ("\x1b[1ma\nb\x1b[0m", 4, vec!["\x1b[1ma\x1b[0m", "\x1b[1mb\x1b[0m"]),
         ] {
             assert_eq!(wrap(text, columns), lines, "{text:?} at {columns}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_colours_and_spaces_is_blank() {
+        for (line, blank) in
+            [("", true), ("\x1b[2m  \x1b[0m ", true), ("\x1b[2m a\x1b[0m", false), ("\x1b[2", false)]
+        {
+            assert_eq!(is_blank(line), blank, "{line:?}");
         }
     }
 

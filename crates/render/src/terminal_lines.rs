@@ -4,7 +4,7 @@ use crate::ansi;
 use crate::clip::{Clip, count_lines, split_lines};
 use crate::context::Context;
 use crate::measure::plural;
-use crate::paint::{Ink, Paint, width, wrap};
+use crate::paint::{Ink, Paint, is_blank, width, wrap};
 
 /// Lines of an output that are shown before it is unfolded.
 pub(crate) const FOLDED_LINES: usize = 4;
@@ -69,11 +69,18 @@ impl Lines<'_> {
 
     /// Lines that are painted and wrapped already.
     pub(crate) fn indent(&mut self, margin: &str, text: &str) {
-        for line in text.trim_end_matches('\n').split('\n') {
+        let lines: Vec<&str> = text.split('\n').collect();
+        // Empty lines at the end are cut, also those that hold colours and spaces; the colours themselves must end.
+        let seen = lines.iter().rposition(|line| !is_blank(line)).map_or(1, |last| last + 1);
+        let (seen, cut) = lines.split_at(seen.min(lines.len()));
+        for (number, line) in seen.iter().enumerate() {
             if !line.is_empty() {
                 self.out.push_str(margin);
             }
             self.out.push_str(line);
+            if number + 1 == seen.len() {
+                self.out.extend(cut.iter().copied());
+            }
             self.out.push('\n');
         }
     }

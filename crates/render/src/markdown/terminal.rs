@@ -212,7 +212,8 @@ impl<'a> Page<'a> {
 
     fn end_code(&mut self) {
         let Some((info, code)) = self.code.take() else { return };
-        let painted = highlight::to_terminal(label(&info), &code, self.paint);
+        // Line ends are cut before painting: afterwards a colour may stand behind them.
+        let painted = highlight::to_terminal(label(&info), code.trim_end_matches('\n'), self.paint);
         self.prefixes.push(Prefix { first: None, rest: "  ".to_owned() });
         for line in painted.trim_end_matches('\n').split('\n') {
             self.line(line);
@@ -336,6 +337,14 @@ mod tests {
             ("-\n- x", vec!["•", "• x"]),
         ] {
             assert_eq!(lines(text, 40), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn colour_adds_no_lines_behind_code() {
+        for text in ["```python\n'''open\n\n\n```", "```json\n{\"a\n\n\n", "~~~rust\n/* open\n\n"] {
+            let count = |colour| write(text, 40, Paint { colour }).unwrap().lines().count();
+            assert_eq!(count(true), count(false), "{text:?}");
         }
     }
 
