@@ -221,7 +221,7 @@ impl Wrapper {
         });
         let tail = self.line.split_off(gap.at);
         self.line.truncate(self.line.trim_end_matches(' ').len());
-        if is_only_escapes(&self.line) {
+        if is_blank(&self.line) {
             self.line.clear();
         } else {
             if !gap.open.is_empty() {
