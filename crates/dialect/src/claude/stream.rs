@@ -120,7 +120,16 @@ impl ClaudeStream {
                 }
                 Some(fate)
             }
-            b"user" => Some(self.conversation.user(line, raw, under.as_ref(), out)),
+            b"user" => {
+                let start = out.len();
+                let fate = self.conversation.user(line, raw, under.as_ref(), out);
+                let stopped = |event: &Event| matches!(event, Event::Turn { turn: Turn::Interrupted { .. } });
+                if out[start..].iter().any(stopped) {
+                    // What a person stopped is given up too, but it was said: only a retry takes it back.
+                    self.streams.remove(&None);
+                }
+                Some(fate)
+            }
             b"system" => {
                 self.conversation.meta(line, raw, out);
                 self.system(line, raw, out)
