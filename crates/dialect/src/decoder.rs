@@ -56,6 +56,11 @@ impl Decoder {
         }
     }
 
+    /// Gives up what is being said: see [`Dialect::give_up`].
+    pub fn give_up(&mut self) -> Option<Key> {
+        self.readers.first_mut().and_then(|(_, dialect)| dialect.give_up())
+    }
+
     fn route(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
         let reading = match self.format {
             Some(_) => self.readers[0].1.read(line, out),
@@ -86,7 +91,11 @@ fn nest(event: Event, task: &Key) -> Option<Event> {
             Some(Event::Put { key, under: under.or_else(|| Some(task.clone())), message, block })
         }
         Event::Meta { .. } | Event::Turn { .. } | Event::Overtake { .. } => None,
-        Event::Grow { .. } | Event::End { .. } | Event::Ask { .. } | Event::Usage { .. } => Some(event),
+        Event::Grow { .. }
+        | Event::End { .. }
+        | Event::Ask { .. }
+        | Event::Decide { .. }
+        | Event::Usage { .. } => Some(event),
     }
 }
 

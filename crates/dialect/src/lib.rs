@@ -3,6 +3,7 @@
 //! A dialect never fails: every line has a [`Fate`](parlor_model::event::Fate), and what cannot be understood is
 //! unknown, kept and counted. It knows nothing of entries, files or clocks.
 
+use parlor_model::Key;
 use parlor_model::event::{Event, Reading};
 use parlor_model::line::Line;
 
@@ -18,6 +19,7 @@ mod codex_exec;
 mod codex_rollout;
 mod decoder;
 mod format;
+mod house;
 mod legion;
 mod openai_chat;
 mod openai_responses;
@@ -33,10 +35,11 @@ mod told;
 
 pub use decoder::Decoder;
 pub use format::{Agent, Format};
+pub use house::House;
 pub use splitter::Splitter;
 
 /// Reads one format.
-pub trait Dialect: Send {
+pub trait Dialect: Send + Sync {
     /// Reads a line that is not blank, pushing what it says. The state kept between lines is only what is needed to
     /// name blocks: reading the same lines again gives the same events.
     fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading;
@@ -45,6 +48,12 @@ pub trait Dialect: Send {
     /// that it says none of them.
     fn skim(&mut self, line: &Line, out: &mut Vec<Event>) -> Reading {
         self.read(line, out)
+    }
+
+    /// Gives up what is being said, because its stream was cut: what comes next is something new. Says which block of
+    /// it was the first.
+    fn give_up(&mut self) -> Option<Key> {
+        None
     }
 }
 

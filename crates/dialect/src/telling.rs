@@ -82,6 +82,7 @@ fn word(event: &Event) -> String {
         }
         Event::Overtake { from } => format!("overtake {from}"),
         Event::Meta { meta } => format!("{meta:?}"),
+        Event::Decide { key, decision } => format!("{key} {:?}", decision.choice),
     }
 }
 

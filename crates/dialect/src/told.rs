@@ -70,6 +70,7 @@ fn sentence(event: &Event) -> String {
         },
         Event::Usage { message, usage } => format!("usage {message} {}+{}", usage.input, usage.output),
         Event::Overtake { from } => format!("overtake {from}"),
+        Event::Decide { key, decision } => format!("{key} {:?}", decision.choice),
     }
 }
 

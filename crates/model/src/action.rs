@@ -203,7 +203,7 @@ fn read(name: &str, input: &Json) -> Option<Action> {
         return Some(Action::Mcp { server: server.into(), tool: tool.into() });
     }
     Some(match name {
-        "Bash" | "bash" | "shell" | "exec_command" | "local_shell" | "local_shell_call"
+        "Bash" | "bash" | "PowerShell" | "shell" | "exec_command" | "local_shell" | "local_shell_call"
         | "run_shell_command" | "container.exec" | "shell_command" | "commandExecution"
         | "command_execution" | "execute" | "BashOutput" => {
             Action::Run { command: command(&fields)?, description: field(&["description", "justification"]) }
@@ -382,6 +382,7 @@ mod tests {
     fn every_agent_s_shell_is_a_run() {
         for (name, input) in [
             ("Bash", serde_json::json!({"command": "ls -la"})),
+            ("PowerShell", serde_json::json!({"command": "ls -la", "description": "list"})),
             ("exec_command", serde_json::json!({"cmd": "ls -la"})),
             ("shell", serde_json::json!({"command": ["bash", "-lc", "ls -la"]})),
             ("bash", serde_json::json!({"command": "ls -la", "timeout": 3})),

@@ -41,6 +41,18 @@ pub struct Prompt {
     /// True when it was put into a turn that was already running.
     #[serde(skip_serializing_if = "is_false")]
     pub steered: bool,
+    /// The exchange it came in, where another agent of this house sent it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<Exchange>>,
+}
+
+/// The exchange between two agents that a block is part of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Exchange {
+    /// Its id, the same in both sessions.
+    pub id: Key,
+    /// The other session.
+    pub session: Key,
 }
 
 /// Who said something to the agent.

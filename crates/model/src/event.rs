@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::Key;
 use crate::block::{Block, Notice};
+use crate::order::{Choice, Mode};
 use crate::rule::Rule;
+use crate::session::{Queued, Tie};
 use crate::text::Text;
 use crate::time::Time;
 use crate::tool::{Output, ToolState};
@@ -60,6 +62,13 @@ pub enum Event {
         key: Key,
         /// What is asked; `None` withdraws it.
         ask: Option<Ask>,
+    },
+    /// A person answered what a tool call waited on.
+    Decide {
+        /// The tool call's name.
+        key: Key,
+        /// The answer.
+        decision: Decision,
     },
     /// Tokens used by one API message. Said again of the same message it replaces.
     Usage {
@@ -168,7 +177,24 @@ pub enum Meta {
     /// What is in the queue, all of it: prompts typed while the agent was busy.
     Queue {
         /// The waiting prompts, first to be delivered first.
-        prompts: Vec<Text>,
+        prompts: Vec<Queued>,
+        /// True when they wait for a person to let them go on.
+        held: bool,
+    },
+    /// Whom the agent has talked to, all of them.
+    Ties {
+        /// The last first.
+        ties: Vec<Tie>,
+    },
+    /// The agent's name, where the log says it.
+    Agent {
+        /// `claude`, `codex`, …
+        name: Key,
+    },
+    /// What the agent may do by itself.
+    Mode {
+        /// The mode.
+        mode: Mode,
     },
 }
 
@@ -220,6 +246,22 @@ pub struct Ask {
     /// The answers it offers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Text>,
+}
+
+/// What a person said to an ask.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decision {
+    /// What was decided.
+    pub choice: Choice,
+    /// Why, or the answer in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+    /// Who said it, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Text>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
 }
 
 /// What became of a line: exactly one of these, so that every line is accounted for.

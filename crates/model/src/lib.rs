@@ -5,14 +5,19 @@
 //! reads a clock, or fails on bad input.
 
 pub mod action;
+pub mod agents;
 pub mod block;
 pub mod entry;
 pub mod event;
 pub mod json;
 pub mod line;
+pub mod order;
+pub mod outline;
+pub mod queue;
 pub mod record;
 pub mod role;
 pub mod rule;
+pub mod seen;
 pub mod session;
 pub mod text;
 pub mod time;

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::Key;
 use crate::action::delegates;
 use crate::event::TitleRank;
+use crate::order::Mode;
 use crate::text::Text;
 use crate::time::Time;
 use crate::usage::Usage;
@@ -45,9 +46,58 @@ pub struct Session {
     pub cost_usd: Option<f64>,
     /// Prompts waiting to be delivered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub queue: Vec<Text>,
+    pub queue: Vec<Queued>,
+    /// True when the queue waits for a person to let it go on.
+    #[serde(skip_serializing_if = "crate::block::is_false")]
+    pub held: bool,
+    /// The sessions whose agents this one's has talked to, the last first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ties: Vec<Tie>,
+    /// The agent's name, where Parlor runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Key>,
+    /// What the agent may do by itself, where Parlor runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
     /// How many of what.
     pub counts: Counts,
+}
+
+/// A prompt that waits for the agent to be free.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Queued {
+    /// The name of its order; empty where only the agent knows the queue.
+    pub id: Key,
+    /// The words.
+    pub text: Text,
+    /// How many pictures and documents go with it.
+    pub files: u32,
+    /// The agent that sent it, where it is not a person's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Text>,
+}
+
+/// What a session's agent has to do with another's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tie {
+    /// The other session.
+    pub session: Key,
+    /// Its agent's name.
+    pub agent: Key,
+    /// Messages to it.
+    pub sent: u32,
+    /// Messages from it.
+    pub received: u32,
+    /// Messages of either that have no reply yet.
+    pub open: u32,
+    /// True while this session's agent waits for its reply.
+    pub waits: bool,
+}
+
+impl From<Text> for Queued {
+    fn from(text: Text) -> Self {
+        Queued { text, ..Queued::default() }
+    }
 }
 
 /// How many of what a session holds.
@@ -108,7 +158,7 @@ impl Phase {
             Phase::Thinking | Phase::Replying => ("brain.head.profile", "pulse"),
             Phase::Waiting { .. } => ("hand.raised", "pulse"),
             Phase::Executing { tool } => match tool.as_str() {
-                "Bash" | "bash" | "shell" | "exec_command" | "commandExecution" => {
+                "Bash" | "bash" | "PowerShell" | "shell" | "exec_command" | "commandExecution" => {
                     ("terminal", "variableColor")
                 }
                 "Read" | "read" | "read_file" => ("doc.text", "pulse"),

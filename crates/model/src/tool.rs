@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::Key;
 use crate::action::Action;
-use crate::block::{Attachment, is_false};
-use crate::event::Ask;
+use crate::block::{Attachment, Exchange, is_false};
+use crate::event::{Ask, Decision};
 use crate::json::Json;
 use crate::text::Text;
 
@@ -27,6 +27,9 @@ pub struct Tool {
     /// What it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<Box<Ask>>,
+    /// What a person said when it asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Box<Decision>>,
     /// True when no call was seen, only its result.
     #[serde(skip_serializing_if = "is_false")]
     pub orphan: bool,
@@ -36,6 +39,9 @@ pub struct Tool {
     /// The work done under it, where it started a subagent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subagent: Option<Box<Totals>>,
+    /// The exchange that it began, where it carries a message to another agent of this house.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<Exchange>>,
 }
 
 impl Tool {

@@ -2,22 +2,24 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use bytes::Bytes;
 use parlor_model::Key;
-use parlor_model::action::{delegates, messages_agent};
+use parlor_model::action::messages_agent;
 use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt, Reply, Thought, Unknown};
 use parlor_model::entry::Entry;
-use parlor_model::event::{Ask, End, Event, Fate, Meta, Part, Reading, TitleRank, Turn};
+use parlor_model::event::{Ask, End, Event, Fate, Meta, Part, Reading, TitleRank};
 use parlor_model::json::Json;
 use parlor_model::line::Line;
 use parlor_model::session::{Phase, Session};
 use parlor_model::text::Text;
 use parlor_model::time::Time;
-use parlor_model::tool::{Output, Tool, ToolState};
+use parlor_model::tool::ToolState;
 use parlor_model::usage::Usage;
 
 use crate::phase::PhaseMachine;
 use crate::place;
+
+mod call;
+mod turn;
 
 /// A title longer than this is cut: it stands in one line of a list.
 const TITLE_CHARS: usize = 120;
@@ -89,6 +91,21 @@ impl Transcript {
         self.index.get(id).map(|index| &self.entries[*index])
     }
 
+    /// Where the entry of that id is among the entries.
+    pub fn position(&self, id: &str) -> Option<usize> {
+        self.index.get(id).copied()
+    }
+
+    /// The calls that wait for a person, in order: the ask's id and the entry's.
+    pub fn asks(&self) -> Vec<(Key, Key)> {
+        let open = self.open.iter().chain(&self.open_under).map(|index| &self.entries[*index]);
+        let asked = |entry: &Entry| match &entry.block {
+            Block::Tool(tool) => tool.ask.as_ref().map(|ask| (ask.id.clone(), entry.id.clone())),
+            _ => None,
+        };
+        open.filter_map(asked).collect()
+    }
+
     /// What is known of the session as a whole.
     pub fn session(&self) -> &Session {
         &self.session
@@ -107,6 +124,7 @@ impl Transcript {
             Event::Grow { key, part, text } => self.grow(key, part, &text.as_str()),
             Event::End { key, end } => self.end(&key, end),
             Event::Ask { key, ask } => self.ask(key, ask),
+            Event::Decide { key, decision } => self.decide(&key, decision),
             Event::Usage { message, usage } => self.count(message, &usage),
             Event::Overtake { from } => self.overtake(&from),
         }
@@ -125,7 +143,10 @@ impl Transcript {
             Meta::Context { tokens } => session.context = tokens,
             Meta::ContextWindow { tokens } => session.context_window = Some(tokens),
             Meta::Cost { usd } => session.cost_usd = Some(usd),
-            Meta::Queue { prompts } => session.queue = prompts,
+            Meta::Queue { prompts, held } => (session.queue, session.held) = (prompts, held),
+            Meta::Ties { ties } => session.ties = ties,
+            Meta::Agent { name } => session.agent = Some(name),
+            Meta::Mode { mode } => session.mode = Some(mode),
         }
     }
 
@@ -145,83 +166,6 @@ impl Transcript {
         }
         self.session.title = Some(title.into());
         self.session.title_rank = Some(rank);
-    }
-
-    fn turn(&mut self, turn: Turn) {
-        match turn {
-            Turn::Start => {
-                if self.session.phase == Phase::Idle {
-                    self.session.phase = Phase::Preparing;
-                }
-            }
-            Turn::Done => self.settle(false),
-            Turn::Failed { error } => {
-                self.settle(false);
-                // An agent may call the turn failed that a person has stopped.
-                let told = |error: &Text| error.is_blank() || self.just_said(error) || self.just_stopped();
-                if let Some(error) = error.filter(|error| !told(error)) {
-                    self.notice("failed", NoticeKind::Error, error);
-                }
-            }
-            Turn::Interrupted { .. } => {
-                self.settle(true);
-                // One stop is told by several records: the order, the agent's marker, the final result.
-                if !self.just_stopped() {
-                    self.notice("interrupted", NoticeKind::Interrupted, "Interrupted".into());
-                }
-            }
-        }
-    }
-
-    /// Ends what is still open: text is complete or cut off, and a call without a result was interrupted.
-    fn settle(&mut self, interrupted: bool) {
-        let mut open = std::mem::take(&mut self.open);
-        if interrupted {
-            open.append(&mut self.open_under);
-        }
-        self.close(open, interrupted);
-        self.phase.settle(&mut self.session.phase);
-    }
-
-    fn close(&mut self, open: BTreeSet<usize>, interrupted: bool) {
-        for index in open {
-            self.show_input(index);
-            let at = self.at;
-            let entry = &mut self.entries[index];
-            match &mut entry.block {
-                Block::Reply(reply) if reply.streaming => {
-                    reply.streaming = false;
-                    reply.interrupted |= interrupted;
-                }
-                Block::Thought(thought) if thought.streaming => {
-                    thought.streaming = false;
-                    thought.interrupted |= interrupted;
-                }
-                Block::Tool(tool) if !tool.state.is_final() => {
-                    tool.state = ToolState::Interrupted;
-                    tool.ask = None;
-                    entry.ended = at;
-                }
-                _ => continue,
-            }
-            self.phase.returned(index, &mut self.session.phase);
-            self.touched.push(index);
-        }
-    }
-
-    /// True when a stop is the last thing that happened.
-    fn just_stopped(&self) -> bool {
-        let last = self.last.map(|index| &self.entries[index].block);
-        matches!(last, Some(Block::Notice(Notice { kind: NoticeKind::Interrupted, .. })))
-    }
-
-    /// True when the main conversation's last reply says just this.
-    fn just_said(&self, text: &Text) -> bool {
-        match self.last.map(|index| &self.entries[index].block) {
-            Some(Block::Reply(reply)) => reply.text == *text,
-            Some(Block::Notice(notice)) => notice.text == *text,
-            _ => false,
-        }
     }
 
     fn put(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) {
@@ -250,8 +194,10 @@ impl Transcript {
                 }
                 tool.output = tool.output.or_else(|| old.output.take());
                 tool.ask = tool.ask.or_else(|| old.ask.take());
+                tool.decision = tool.decision.or_else(|| old.decision.take());
                 tool.title = tool.title.or_else(|| old.title.take());
                 tool.subagent = tool.subagent.or_else(|| old.subagent.take());
+                tool.exchange = tool.exchange.or_else(|| old.exchange.take());
                 **old = *tool;
             }
             (Block::Reply(old), Block::Reply(new)) => {
@@ -345,7 +291,8 @@ impl Transcript {
                 if prompt.author == Author::Person {
                     counts.prompts += 1;
                 }
-                if prompt.author == Author::Person || prompt.author == Author::Caller {
+                let opens = prompt.author == Author::Person || prompt.author == Author::Caller;
+                if opens || prompt.exchange.is_some() {
                     let text = prompt.text.clone();
                     self.title(&text, TitleRank::Prompt);
                 }
@@ -404,25 +351,6 @@ impl Transcript {
         self.moved(index);
     }
 
-    /// Collects streamed input; the entry shows it each time it has grown by an eighth, so that the cost of copying
-    /// stays in proportion to the input.
-    fn grow_input(&mut self, index: usize, more: &str) {
-        let (input, shown) = self.inputs.entry(index).or_default();
-        input.push_str(more);
-        if input.len() - *shown > *shown / 8 {
-            self.show_input(index);
-        }
-    }
-
-    fn show_input(&mut self, index: usize) {
-        if let Some((input, shown)) = self.inputs.get_mut(&index)
-            && let Block::Tool(tool) = &mut self.entries[index].block
-        {
-            *shown = input.len();
-            tool.input = Json::new(Bytes::copy_from_slice(input.as_bytes()));
-        }
-    }
-
     fn end(&mut self, key: &Key, end: End) {
         let interrupted = end == End::Interrupted;
         if let End::Result { name, state, output } = end {
@@ -445,62 +373,6 @@ impl Transcript {
             Block::Tool(_) | Block::Notice(_) | Block::Unknown(_) => {}
         }
         self.touched.push(index);
-    }
-
-    /// The one path by which a tool call gets its result.
-    fn result(&mut self, key: &Key, name: Option<Key>, state: ToolState, mut output: Box<Output>) {
-        let known = self.index.get(key).copied();
-        let index = match known.filter(|index| matches!(self.entries[*index].block, Block::Tool(_))) {
-            Some(index) => index,
-            None => {
-                let orphan = Tool { name: name.unwrap_or_default(), orphan: true, ..Tool::default() };
-                let key = if known.is_some() { format!("{key}/result").into() } else { key.clone() };
-                self.find_or_open(&key, || Block::Tool(Box::new(orphan)))
-            }
-        };
-        self.show_input(index);
-        let entry = &mut self.entries[index];
-        entry.ended = self.at;
-        if let Block::Tool(tool) = &mut entry.block {
-            if let Some(streamed) = tool.output.take().filter(|_| output.parts.is_empty()) {
-                output.parts = streamed.parts;
-            }
-            if let Some(totals) =
-                output.totals.clone().filter(|_| delegates(&tool.name) || tool.subagent.is_some())
-            {
-                tool.subagent = Some(totals);
-            }
-            // A call that a stop cut off stays cut off when its error comes in late.
-            let cut = tool.state == ToolState::Interrupted && state == ToolState::Failed;
-            if state == ToolState::Failed && !cut && tool.state != ToolState::Failed {
-                self.session.counts.failed += 1;
-            }
-            tool.state = if cut { ToolState::Interrupted } else { state };
-            tool.ask = None;
-            tool.output = Some(output);
-        }
-        self.open.remove(&index);
-        self.open_under.remove(&index);
-        self.phase.returned(index, &mut self.session.phase);
-        self.touched.push(index);
-    }
-
-    fn ask(&mut self, key: Key, ask: Option<Ask>) {
-        let Some(index) = self.index.get(&key).copied() else {
-            match ask {
-                Some(ask) => self.asks.insert(key, ask),
-                None => self.asks.remove(&key),
-            };
-            return;
-        };
-        let Block::Tool(tool) = &mut self.entries[index].block else { return };
-        if tool.state.is_final() {
-            return;
-        }
-        tool.state = if ask.is_some() { ToolState::Waiting } else { ToolState::Running };
-        tool.ask = ask.map(Box::new);
-        self.touched.push(index);
-        self.moved(index);
     }
 
     /// Counts a message once, whatever number of records repeat its usage.

@@ -233,7 +233,12 @@ impl ClaudeSession {
             _ => {}
         }
         if self.queue.len() != before {
-            out.push(Event::Meta { meta: Meta::Queue { prompts: self.queue.clone() } });
+            out.push(Event::Meta {
+                meta: Meta::Queue {
+                    prompts: self.queue.iter().cloned().map(Into::into).collect(),
+                    held: false,
+                },
+            });
         }
     }
 }

@@ -125,6 +125,7 @@ fn short(event: &Event) -> String {
             format!("usage {message} {}+{}+{}", usage.input, usage.cache_read, usage.output)
         }
         Event::Overtake { from } => format!("overtake {from}"),
+        Event::Decide { key, decision } => format!("{key} {:?}", decision.choice),
     }
 }
 

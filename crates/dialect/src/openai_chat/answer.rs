@@ -20,6 +20,8 @@ pub(crate) struct Answer {
     pub(crate) key: Key,
     /// The server's id for it, once it gave one.
     pub(crate) id: Option<Key>,
+    /// Its first block.
+    pub(crate) first: Option<Key>,
     choices: BTreeMap<u64, Progress>,
     ended: bool,
 }
@@ -74,11 +76,23 @@ impl Calls {
 impl Answer {
     /// An answer of which nothing is known but its name.
     pub(crate) fn new(key: Key) -> Answer {
-        Answer { key, id: None, choices: BTreeMap::new(), ended: false }
+        Answer { key, id: None, first: None, choices: BTreeMap::new(), ended: false }
     }
 
     /// Takes what a chunk says of one choice.
     pub(crate) fn choice(&mut self, line: &Line, choice: &Choice, calls: &mut Calls, out: &mut Vec<Event>) {
+        let start = out.len();
+        self.parts(line, choice, calls, out);
+        if self.first.is_none() {
+            self.first = out[start..].iter().find_map(|event| match event {
+                Event::Put { key, .. } => Some(key.clone()),
+                _ => None,
+            });
+        }
+        self.finish(line, choice, out);
+    }
+
+    fn parts(&mut self, line: &Line, choice: &Choice, calls: &mut Calls, out: &mut Vec<Event>) {
         let prefix = format!("{}/{}", self.key, choice.index);
         let progress = self.choices.entry(choice.index).or_default();
         for (kind, span) in &choice.texts {
@@ -90,7 +104,11 @@ impl Answer {
                 call.grow(&self.key, line, part, out);
             }
         }
+    }
+
+    fn finish(&mut self, line: &Line, choice: &Choice, out: &mut Vec<Event>) {
         let Some(finish) = choice.finish else { return };
+        let progress = self.choices.entry(choice.index).or_default();
         progress.complete(&self.key, out);
         let calls = !progress.calls.is_empty();
         match line.word(finish) {

@@ -54,6 +54,10 @@ impl Dialect for OpenaiChat {
             Sse::Other => unknown(line, ""),
         }
     }
+
+    fn give_up(&mut self) -> Option<Key> {
+        self.answer.take()?.first
+    }
 }
 
 impl OpenaiChat {

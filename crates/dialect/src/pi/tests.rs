@@ -277,7 +277,7 @@ fn headers_names_and_queues_are_facts() {
     let named = facts(PiSession, &[r#"{"type":"session_info","id":"a","parentId":null,"name":"N"}"#]);
     assert!(matches!(&named[..], [Meta::Title { text, .. }] if *text == "N"));
     let queue = facts(PiEvents, &[r#"{"type":"queue_update","steering":["a"],"followUp":["b"]}"#]);
-    assert!(matches!(&queue[..], [Meta::Queue { prompts }] if prompts.len() == 2));
+    assert!(matches!(&queue[..], [Meta::Queue { prompts, .. }] if prompts.len() == 2));
 }
 
 #[test]

@@ -95,7 +95,12 @@ impl PiEvents {
             },
             "compaction_end" | "auto_compaction_end" => self.compaction(line, record, out),
             "queue_update" => {
-                out.push(Event::Meta { meta: Meta::Queue { prompts: record.queue.clone() } });
+                out.push(Event::Meta {
+                    meta: Meta::Queue {
+                        prompts: record.queue.iter().cloned().map(Into::into).collect(),
+                        held: false,
+                    },
+                });
                 Fate::Hidden(Rule::Bookkeeping)
             }
             "session_info_changed" => {

@@ -1,3 +1,7 @@
+use bytes::Bytes;
+use parlor_model::event::Turn;
+use parlor_model::tool::{Output, Tool};
+
 use super::*;
 
 /// Folds each event as a line of its own, at one second per line.
