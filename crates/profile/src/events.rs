@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use parlor_model::Key;
-use parlor_model::block::{Author, Block, Notice, NoticeKind, Prompt, Reply, Thought};
+use parlor_model::block::{Author, Block, Exchange, Notice, NoticeKind, Prompt, Reply, Thought};
 use parlor_model::entry::Entry;
 use parlor_model::event::{Part, Turn};
 use parlor_model::tool::{Output, Tool, ToolState};
@@ -135,6 +135,7 @@ impl Events {
         };
         flag(&mut event, "queued", prompt.queued);
         flag(&mut event, "steered", prompt.steered);
+        exchange(&mut event, prompt.exchange.as_deref());
         push(out, now, entry, kind, event);
     }
 
@@ -191,6 +192,7 @@ impl Events {
         let arguments = if tool.input.is_missing() { "{}".into() } else { tool.input.lossy() };
         let mut event = json!({"callId": entry.id, "toolName": tool.name, "arguments": arguments});
         flag(&mut event, "agentCallback", tool.agent_callback);
+        exchange(&mut event, tool.exchange.as_deref());
         push(out, now, entry, "tool_call_start", event);
     }
 
@@ -221,10 +223,12 @@ impl Events {
         }
         flag(&mut event, "truncated", tool.output.as_ref().is_some_and(|output| output.truncated));
         flag(&mut event, "agentCallback", tool.agent_callback);
+        exchange(&mut event, tool.exchange.as_deref());
         push(out, now, entry, "tool_result", event);
         if ok && tool.agent_callback {
             let id = self.used(entry, now).id.clone();
-            let event = json!({"responseId": id, "callId": entry.id, "result": text});
+            let mut event = json!({"responseId": id, "callId": entry.id, "result": text});
+            exchange(&mut event, tool.exchange.as_deref());
             push(out, now, entry, "agent_callback_result", event);
         }
     }
@@ -342,6 +346,14 @@ fn code(tool: &Tool) -> &'static str {
 fn flag(event: &mut Value, name: &str, value: bool) {
     if value {
         event[name] = true.into();
+    }
+}
+
+/// Ties what belongs to one exchange between agents, in both sessions.
+fn exchange(event: &mut Value, exchange: Option<&Exchange>) {
+    if let Some(Exchange { id, session }) = exchange {
+        event["agentExchangeId"] = id.as_str().into();
+        event["agentSession"] = session.as_str().into();
     }
 }
 

@@ -13,6 +13,7 @@ mod mask;
 mod notice;
 mod print;
 mod raw;
+mod records;
 mod telling;
 mod watch;
 
@@ -22,7 +23,9 @@ mod testing;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Reading};
 use parlor_model::line::Line;
+use parlor_model::record::Origin;
 use parlor_model::session::Session;
+use parlor_model::time::Time;
 use serde_json::Value;
 
 use crate::telling::Telling;
@@ -34,13 +37,17 @@ pub use mask::Mask;
 pub struct Step<'a> {
     /// The record's place in the session.
     pub seq: u64,
+    /// Who wrote the record.
+    pub origin: Origin,
+    /// When it arrived, where somebody saw it arrive.
+    pub received: Option<Time>,
     /// The record's bytes.
     pub line: &'a Line,
     /// What the dialect made of it.
     pub reading: &'a Reading,
     /// What it said.
     pub events: &'a [Event],
-    /// The entries it touched, as they are after the fold.
+    /// The entries it touched, as they are after the fold; none for a profile that does not look at entries.
     pub touched: &'a [&'a Entry],
     /// The session after the fold.
     pub session: &'a Session,
@@ -57,8 +64,10 @@ pub enum Profile {
     Bridge,
     /// Messages with metadata, and a map of tool calls.
     Legion,
-    /// The record itself, in an envelope.
+    /// The agent's own record, in an envelope.
     Raw,
+    /// Every record of the log: what another reader needs to fold the session by itself.
+    Records,
 }
 
 /// Turns steps into the messages of one profile. Fed record by record or all at once, it says the same.
@@ -72,8 +81,14 @@ pub trait Projector: Send {
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Profile; 5] =
-        [Profile::Events, Profile::Elements, Profile::Bridge, Profile::Legion, Profile::Raw];
+    pub const ALL: [Profile; 6] = [
+        Profile::Events,
+        Profile::Elements,
+        Profile::Bridge,
+        Profile::Legion,
+        Profile::Raw,
+        Profile::Records,
+    ];
 
     /// The name by which a client asks for it.
     pub fn name(self) -> &'static str {
@@ -83,12 +98,21 @@ impl Profile {
             Profile::Bridge => "bridge",
             Profile::Legion => "legion",
             Profile::Raw => "raw",
+            Profile::Records => "records",
         }
     }
 
     /// The profile of that name.
     pub fn named(name: &str) -> Option<Profile> {
         Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// False when it passes records on and looks at no entry: they need not be folded for it.
+    pub fn looks_at_entries(self) -> bool {
+        match self {
+            Profile::Events | Profile::Elements | Profile::Bridge | Profile::Legion => true,
+            Profile::Raw | Profile::Records => false,
+        }
     }
 
     /// A fresh projector.
@@ -99,6 +123,7 @@ impl Profile {
             Profile::Bridge => Box::new(Telling::<bridge::Bridge>::default()),
             Profile::Legion => Box::new(Telling::<legion::Legion>::default()),
             Profile::Raw => Box::new(raw::Raw),
+            Profile::Records => Box::new(records::Records),
         }
     }
 }

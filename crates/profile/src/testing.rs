@@ -47,6 +47,8 @@ impl Bench {
         let touched: Vec<&Entry> = touched.into_iter().map(|index| &self.entries[index]).collect();
         let step = Step {
             seq: self.seq,
+            origin: parlor_model::record::Origin::Agent,
+            received: None,
             line: &line,
             reading: &reading,
             events,
@@ -174,7 +176,7 @@ impl Bench {
                 }
             }
             Event::Usage { usage, .. } => self.session.usage.add(usage),
-            Event::Meta { .. } | Event::Overtake { .. } => {}
+            Event::Meta { .. } | Event::Overtake { .. } | Event::Decide { .. } => {}
         }
     }
 }

@@ -107,7 +107,11 @@ impl Watch {
                 }
                 Event::Overtake { from } => tell(News::Overtaken(from)),
                 Event::Meta { .. } | Event::Usage { .. } => {}
-                Event::Put { .. } | Event::Grow { .. } | Event::End { .. } | Event::Ask { .. } => {
+                Event::Put { .. }
+                | Event::Grow { .. }
+                | Event::End { .. }
+                | Event::Ask { .. }
+                | Event::Decide { .. } => {
                     if let Some(entry) = key(event).and_then(|key| touched.get(key)) {
                         self.follow(entry, event, tell);
                     }
@@ -140,7 +144,7 @@ impl Watch {
         match event {
             Event::Put { block, .. } => self.put(entry, block, tell),
             Event::Grow { part, text, .. } => self.grow(entry, *part, text, tell),
-            Event::End { .. } | Event::Ask { .. } => {
+            Event::End { .. } | Event::Ask { .. } | Event::Decide { .. } => {
                 self.announce(entry, tell);
                 self.settle(entry, tell);
             }
@@ -341,7 +345,8 @@ fn key(event: &Event) -> Option<&str> {
         Event::Put { key, .. }
         | Event::Grow { key, .. }
         | Event::End { key, .. }
-        | Event::Ask { key, .. } => Some(key),
+        | Event::Ask { key, .. }
+        | Event::Decide { key, .. } => Some(key),
         Event::Meta { .. } | Event::Turn { .. } | Event::Usage { .. } | Event::Overtake { .. } => None,
     }
 }

@@ -35,7 +35,16 @@ fn tell(bytes: &Bytes) -> Told {
         let touched = transcript.fold(seq, &line, &reading, events.clone());
         let touched: Vec<&Entry> = touched.into_iter().map(|index| &transcript.entries()[index]).collect();
         let session = transcript.session();
-        let step = Step { seq, line: &line, reading: &reading, events: &events, touched: &touched, session };
+        let step = Step {
+            seq,
+            origin: parlor_model::record::Origin::Agent,
+            received: None,
+            line: &line,
+            reading: &reading,
+            events: &events,
+            touched: &touched,
+            session,
+        };
         for (profile, projector) in &mut projectors {
             projector.step(&step, messages.entry(*profile).or_default());
         }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use parlor_model::action::TodoStatus;
 use parlor_model::block::Block;
 use parlor_model::entry::Entry;
+use parlor_model::order::Choice;
 use parlor_model::text::Text;
 use parlor_model::tool::{Output, Piece, Tool, ToolState};
 
@@ -13,7 +14,7 @@ use crate::clip::{Clip, count_lines, indented, last_lines, one_line, output_text
 use crate::context::Context;
 use crate::entry_html::{cut, entry as entry_html, folded, prose, terminal};
 use crate::html::Html;
-use crate::measure::{duration, plural};
+use crate::measure::{self, duration, plural};
 use crate::run::{Row, Run, calls_under};
 use crate::view::{Body, Fact, FileDiff, PREVIEW_LINES, Showing, Tone, View, state_word, totals_line};
 use crate::{ansi, highlight};
@@ -63,6 +64,7 @@ pub(crate) fn card(context: &Context<'_>, index: usize, entry: &Entry, tool: &To
     extras(context, output, html);
     html.markup(if foldable { "</details>" } else { "</div>" });
     ask(tool, &view, html);
+    decided(context, tool, html);
 }
 
 fn result_showing(context: &Context<'_>, tool: &Tool, view: &View) -> Showing {
@@ -340,6 +342,15 @@ fn extras(context: &Context<'_>, output: Option<&Output>, html: &mut Html) {
                     .markup("</pre>");
             }
         }
+    }
+}
+
+/// What a person said when the call asked.
+fn decided(context: &Context<'_>, tool: &Tool, html: &mut Html) {
+    if let Some(decision) = &tool.decision {
+        let no = decision.choice == Choice::Deny;
+        html.markup(if no { "<p class=\"decision no\">" } else { "<p class=\"decision\">" });
+        html.text(&measure::decision(decision, context.options.offset_s)).markup("</p>");
     }
 }
 

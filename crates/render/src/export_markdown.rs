@@ -27,8 +27,11 @@ pub fn transcript(session: &Session, entries: &[Entry], options: &Options) -> St
     out.push_str("# ");
     inline(title.as_deref().unwrap_or("Conversation"), &mut out);
     out.push_str("\n\n");
-    inline(&usage(session), &mut out);
-    out.push_str("\n\n");
+    let used = usage(session);
+    if !used.is_empty() {
+        inline(&used, &mut out);
+        out.push_str("\n\n");
+    }
     let mut today = None;
     for index in outline.roots() {
         if let Some(at) = entries[index].at.filter(|at| today != Some(day(*at, options.offset_s))) {
@@ -164,6 +167,9 @@ fn extras(context: &Context<'_>, tool: &Tool, out: &mut String) {
             out.push('\n');
         }
         out.push_str(if ask.options.is_empty() { "" } else { "\n" });
+    }
+    if let Some(decision) = &tool.decision {
+        remark(&crate::measure::decision(decision, context.options.offset_s), out);
     }
 }
 
@@ -352,6 +358,7 @@ fn clipped(text: &str, bytes: usize, lines: usize) -> String {
 mod tests {
     use super::*;
     use crate::sample::{done, prompt, reply, thought};
+    use parlor_model::session::Counts;
     use serde_json::json;
 
     #[test]
@@ -363,10 +370,11 @@ mod tests {
             prompt("q", "Next", Author::Person),
         ];
         entries[2].opens = false;
-        let session = Session { title: Some("A *title*".into()), ..Session::default() };
+        let counts = Counts { prompts: 2, tools: 1, ..Counts::default() };
+        let session = Session { title: Some("A *title*".into()), counts, ..Session::default() };
         assert_eq!(
             transcript(&session, &entries, &Options::default()),
-            "# A \\*title\\*\n\n0 prompts · 0 tool calls\n\n*15 November 2026*\n\n## User · 14:02\n\nHi\n\n\
+            "# A \\*title\\*\n\n2 prompts · 1 tool call\n\n*15 November 2026*\n\n## User · 14:02\n\nHi\n\n\
              ## Assistant · 14:02\n\n**Tool Call** ``Bash(ls `x`)``\n\n**Tool Result**\n\n````\na\n```\nb\n````\n\n\
              ```rust\nfn cut_off(\n```\n\n## User · 14:02\n\nNext\n\n"
         );

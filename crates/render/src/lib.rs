@@ -13,6 +13,7 @@ mod highlight;
 mod html;
 mod markdown;
 mod measure;
+mod notice_html;
 pub mod page;
 mod paint;
 mod patch;

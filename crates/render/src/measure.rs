@@ -1,6 +1,10 @@
 //! Numbers, durations, sizes and times in words. It must not read a clock or know a time zone by name.
 
+use parlor_model::event::Decision;
+use parlor_model::order::Choice;
 use parlor_model::time::Time;
+
+use crate::clip::one_line;
 
 /// `0.2 s`, `52 s`, `3 min 12 s`, `2 h 5 min`.
 pub(crate) fn duration(ms: u64) -> String {
@@ -40,6 +44,27 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
 pub(crate) fn stop_words(text: &str) -> &str {
     let text = text.trim();
     if text == "Interrupted" { "" } else { text }
+}
+
+/// `Allowed for this session · by phone · 14:02`: what a person said when a call asked.
+pub(crate) fn decision(decision: &Decision, offset_s: i32) -> String {
+    let mut words = vec![
+        match decision.choice {
+            Choice::Allow => "Allowed once",
+            Choice::AllowSession => "Allowed for this session",
+            Choice::AllowAlways => "Always allowed",
+            Choice::Deny => "Denied",
+            Choice::Reply => "Answered",
+        }
+        .to_owned(),
+    ];
+    if let Some(reason) = decision.reason.as_ref().filter(|reason| !reason.is_blank()) {
+        words[0].push_str(": ");
+        words[0].push_str(&one_line(&reason.as_str(), 400));
+    }
+    words.extend(decision.by.as_ref().map(|by| format!("by {}", one_line(&by.as_str(), 60))));
+    words.extend(decision.at.map(|at| clock(at, offset_s)));
+    words.join(" · ")
 }
 
 /// `Context compacted · 148k → 12k tokens`.

@@ -3,7 +3,8 @@
 
 use parlor_model::block::{Author, Block, Prompt};
 use parlor_model::entry::Entry;
-use parlor_model::session::Session;
+use parlor_model::session::{Counts, Session};
+use parlor_model::time::Time;
 
 use crate::clip::one_line;
 use crate::context::{Context, Options, Outline};
@@ -45,17 +46,25 @@ pub fn pieces(session: &Session, entries: &[Entry], options: &Options, mut emit:
     emit(&html);
 }
 
+/// What stands above the first entry of a day: its date. `before` is the time of the last entry that had one.
+pub fn new_day(before: Option<Time>, at: Option<Time>, offset_s: i32) -> Option<String> {
+    let at = at?;
+    let same = before.is_some_and(|before| day(before, offset_s) == day(at, offset_s));
+    (!same).then(|| date(at, offset_s))
+}
+
 fn conversation(context: &Context<'_>, html: &mut Html, emit: &mut impl FnMut(&Html)) {
     let offset = context.options.offset_s;
-    let mut today = None;
+    let mut before = None;
     if context.entries.is_empty() {
         html.markup("<p class=\"empty\">Nothing has been said yet.</p>\n");
     }
     for index in context.outline.roots() {
-        if let Some(at) = context.entries[index].at.filter(|at| today != Some(day(*at, offset))) {
-            today = Some(day(at, offset));
-            html.markup("<div class=\"date\">").text(&date(at, offset)).markup("</div>\n");
+        let at = context.entries[index].at;
+        if let Some(date) = new_day(before, at, offset) {
+            html.markup("<div class=\"date\">").text(&date).markup("</div>\n");
         }
+        before = at.or(before);
         entry_html::entry(context, index, html);
         if html.as_str().len() >= PIECE_BYTES {
             emit(html);
@@ -84,7 +93,11 @@ fn top(context: &Context<'_>, title: &str, html: &mut Html) {
 /// `12 prompts · 40 tool calls · 148k tokens in · 12k out · $0.21`.
 pub(crate) fn usage(session: &Session) -> String {
     let (counts, used) = (&session.counts, &session.usage);
-    let mut words = vec![plural(counts.prompts, "prompt"), plural(counts.tools, "tool call")];
+    let mut words = Vec::new();
+    // The end of a session does not say how much there is of it.
+    if *counts != Counts::default() {
+        words.extend([plural(counts.prompts, "prompt"), plural(counts.tools, "tool call")]);
+    }
     if counts.failed > 0 {
         words.push(format!("{} failed", counts.failed));
     }

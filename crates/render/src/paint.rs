@@ -107,13 +107,18 @@ impl Ink {
 
 /// Columns a line takes on a terminal, not counting SGR escapes.
 pub(crate) fn width(text: &str) -> usize {
-    let mut columns = 0;
+    if !text.contains('\x1b') {
+        return text.width();
+    }
+    // Measured as one: a character may change the width of the one before it, whatever escape stands between them.
+    let mut bare = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\x1b') {
-        columns += rest[..at].width();
+        bare.push_str(&rest[..at]);
         rest = &rest[at + sgr_len(&rest[at..]).max(1)..];
     }
-    columns + rest.width()
+    bare.push_str(rest);
+    bare.width()
 }
 
 /// Breaks text into lines of at most `width` columns, at spaces where it can. SGR escapes take no room, and styling
@@ -220,7 +225,7 @@ impl Wrapper {
             open: self.open.clone(),
         });
         let tail = self.line.split_off(gap.at);
-        self.line.truncate(self.line.trim_end_matches(' ').len());
+        self.cut_end();
         if is_blank(&self.line) {
             self.line.clear();
         } else {
@@ -238,8 +243,33 @@ impl Wrapper {
         }
     }
 
-    fn finish(&mut self) {
+    /// Cuts the spaces at the end of the line. Those under a style may be seen, so only what hangs over the edge goes.
+    fn cut_end(&mut self) {
         self.line.truncate(self.line.trim_end_matches(' ').len());
+        if !self.line.ends_with('m') {
+            return;
+        }
+        let mut over = width(&self.line).saturating_sub(self.width);
+        let mut end = self.line.len();
+        let mut escapes = Vec::new();
+        while over > 0 {
+            let before = &self.line[..end];
+            if before.ends_with(' ') {
+                end -= 1;
+                over -= 1;
+            } else if let Some(at) = before.rfind('\x1b').filter(|at| at + sgr_len(&before[*at..]) == end) {
+                escapes.push(before[at..].to_owned());
+                end = at;
+            } else {
+                break;
+            }
+        }
+        self.line.truncate(end);
+        self.line.extend(escapes.into_iter().rev());
+    }
+
+    fn finish(&mut self) {
+        self.cut_end();
         if !self.open.is_empty() {
             self.line.push_str(RESET);
         }
@@ -273,9 +303,15 @@ mod tests {
 
     #[test]
     fn width_counts_columns_and_not_escapes() {
-        for (text, columns) in
-            [("abc", 3), ("\x1b[1;31mabc\x1b[0m", 3), ("日本", 4), ("é", 1), ("\x1b", 0), ("", 0)]
-        {
+        for (text, columns) in [
+            ("abc", 3),
+            ("\x1b[1;31mabc\x1b[0m", 3),
+            ("日本", 4),
+            ("é", 1),
+            ("\x1b", 0),
+            ("", 0),
+            ("☝\x1b[1m\u{fe0f}", 2),
+        ] {
             assert_eq!(width(text), columns, "{text:?}");
         }
     }
@@ -297,6 +333,12 @@ mod tests {
             ("a      b", 3, vec!["a", "b"]),
             ("\x1b[1mone two\x1b[0m x", 4, vec!["\x1b[1mone\x1b[0m", "\x1b[1mtwo\x1b[0m", "x"]),
             ("\x1b[1ma\nb\x1b[0m", 4, vec!["\x1b[1ma\x1b[0m", "\x1b[1mb\x1b[0m"]),
+            ("a\x1b[1m  \x1b[0m", 2, vec!["a\x1b[1m \x1b[0m"]),
+            (
+                "a\x1b[1m \x1b[0m \x1b[4m \x1b[0mb",
+                1,
+                vec!["a\x1b[1m\x1b[0m\x1b[4m\x1b[0m", "\x1b[4m\x1b[0mb"],
+            ),
         ] {
             assert_eq!(wrap(text, columns), lines, "{text:?} at {columns}");
         }

@@ -349,6 +349,26 @@ mod tests {
     }
 
     #[test]
+    fn colour_moves_nothing_in_a_table() {
+        let row = |cell: &str| format!("|{cell}|b|\n|-|-|\n|1|2|\n");
+        let long = "lorem ipsum dolor".repeat(4);
+        for text in [
+            row(&format!("{long}` `")),
+            row(&format!("{long}`   ` ` `")),
+            row(&format!("{long}` ` ` ` {long}")),
+            row("☝`\u{fe0f}`"),
+        ] {
+            for columns in 20..90 {
+                let bare = |colour| -> Vec<String> {
+                    let plain = ansi::to_plain(&write(&text, columns, Paint { colour }).unwrap());
+                    plain.lines().map(|line| line.trim_end().to_owned()).collect()
+                };
+                assert_eq!(bare(true), bare(false), "{text:?} at {columns}");
+            }
+        }
+    }
+
+    #[test]
     fn text_and_tables_fit_the_width() {
         let words = "lorem ipsum dolor sit amet ".repeat(10);
         let text = format!("> - {words}\n\n|a|b|\n|-|-|\n|{words}|x|\n");
