@@ -1,0 +1,228 @@
+//! The sessions that agents wrote on this machine, found by their folders and file names. It must not read
+//! records, but for the one field that says whose subagent a file is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use etcetera::BaseStrategy;
+use parlor_dialect::Agent;
+use parlor_model::text::decode;
+use serde::{Deserialize, Serialize};
+
+/// Folders nest four deep in what agents write; more means a loop of links.
+const DEPTH: u8 = 8;
+
+/// Where the session's id stands in a subagent's file: in its first record, before the long texts.
+const OWNER_LOOK: u64 = 64 * 1024;
+
+/// A folder in which an agent keeps sessions.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// Whose it is.
+    pub agent: Agent,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// A file as the folder tells it. When these are the same, so is its content: sessions only grow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was changed, in nanoseconds since 1970.
+    pub modified_ns: u64,
+}
+
+/// A session that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Who wrote it; `None` for a file in a folder that the user named.
+    pub agent: Option<Agent>,
+    /// Its id by the file's name.
+    pub id: String,
+    /// Its file.
+    pub file: Stamp,
+    /// The files of its subagents, by path.
+    pub subagents: Vec<Stamp>,
+}
+
+/// The folders in which the agents keep their sessions, whether they exist or not.
+pub fn folders() -> Vec<Folder> {
+    let home = etcetera::choose_base_strategy().map(|base| base.home_dir().to_owned()).unwrap_or_default();
+    let base = |variable: &str, default: &str| {
+        let set = std::env::var_os(variable).filter(|value| !value.is_empty());
+        set.map_or_else(|| home.join(default), PathBuf::from)
+    };
+    let codex = base("CODEX_HOME", ".codex");
+    vec![
+        Folder { agent: Agent::Claude, path: base("CLAUDE_CONFIG_DIR", ".claude").join("projects") },
+        Folder { agent: Agent::Codex, path: codex.join("sessions") },
+        Folder { agent: Agent::Codex, path: codex.join("archived_sessions") },
+        Folder { agent: Agent::Pi, path: base("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions") },
+    ]
+}
+
+/// All sessions of all agents, by path.
+pub fn sessions() -> Vec<Found> {
+    sessions_of(&folders())
+}
+
+/// All sessions in these folders, by path.
+pub fn sessions_of(folders: &[Folder]) -> Vec<Found> {
+    folders.iter().flat_map(|folder| nest(Some(folder.agent), files_in(&folder.path))).collect()
+}
+
+/// All sessions in a folder that the user named.
+pub fn sessions_in(path: &Path) -> Vec<Found> {
+    nest(None, files_in(path))
+}
+
+/// The files in a folder that may hold records, by path. What cannot be read is left out.
+pub fn files_in(path: &Path) -> Vec<Stamp> {
+    let mut files = Vec::new();
+    walk(path, DEPTH, &mut files);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+/// The sessions whose ids start with `id`, each with its file. Where copies of a session lie about, the newest is meant.
+pub fn starting_with(id: &str) -> BTreeMap<String, PathBuf> {
+    let mut fits: BTreeMap<String, Stamp> = BTreeMap::new();
+    for found in sessions().into_iter().filter(|found| found.id.starts_with(id)) {
+        let newest = fits.entry(found.id).or_insert_with(|| found.file.clone());
+        if found.file.modified_ns > newest.modified_ns {
+            *newest = found.file;
+        }
+    }
+    fits.into_iter().map(|(id, file)| (id, file.path)).collect()
+}
+
+/// The subagents of one Claude session, for someone who has only its file.
+pub fn subagents_of(session: &Path) -> Vec<Stamp> {
+    let Some(id) = session.file_stem().and_then(|stem| stem.to_str()) else { return Vec::new() };
+    let Some(folder) = session.parent() else { return Vec::new() };
+    let own =
+        files_in(&folder.join(id).join("subagents")).into_iter().filter(|file| is_agent_file(&file.path));
+    let beside = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|item| stamp(item.path()));
+    let mut beside: Vec<Stamp> =
+        beside.filter(|file| is_agent_file(&file.path) && owner(&file.path).as_deref() == Some(id)).collect();
+    beside.sort_by(|a, b| a.path.cmp(&b.path));
+    own.chain(beside).collect()
+}
+
+/// Puts subagents' files under their sessions. One whose session is gone is left out.
+fn nest(agent: Option<Agent>, files: Vec<Stamp>) -> Vec<Found> {
+    let (subagents, sessions): (Vec<Stamp>, Vec<Stamp>) =
+        files.into_iter().partition(|file| is_agent_file(&file.path));
+    let mut owned: BTreeMap<String, Vec<Stamp>> = BTreeMap::new();
+    for file in subagents {
+        if let Some(session) = session_of_subagent(&file.path) {
+            owned.entry(session).or_default().push(file);
+        }
+    }
+    let in_subagents = |file: &Stamp| file.path.components().any(|part| part.as_os_str() == "subagents");
+    let found = |file: Stamp| {
+        let id = id_of(&file.path);
+        Found { agent, subagents: owned.remove(&id).unwrap_or_default(), id, file }
+    };
+    sessions.into_iter().filter(|file| !in_subagents(file)).map(found).collect()
+}
+
+/// The session that a subagent's file belongs to: its folder's name, or what its first record says.
+fn session_of_subagent(path: &Path) -> Option<String> {
+    let mut above = path.ancestors().skip(1);
+    match above.find(|folder| folder.file_name().is_some_and(|name| name == "subagents")) {
+        Some(folder) => Some(folder.parent()?.file_name()?.to_string_lossy().into_owned()),
+        None => owner(path),
+    }
+}
+
+/// The session named in the first record of a subagent's file.
+fn owner(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    fs::File::open(path).ok()?.take(OWNER_LOOK).read_to_end(&mut start).ok()?;
+    let at = memchr::memmem::find(&start, b"\"sessionId\":\"")? + "\"sessionId\":\"".len();
+    let length = memchr::memchr(b'"', start.get(at..)?)?;
+    Some(decode(start.get(at..at + length)?).into_owned())
+}
+
+/// `agent-<id>.jsonl`: Claude Code's name for the work of a subagent.
+fn is_agent_file(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("agent-") && name.contains(".jsonl"))
+}
+
+/// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`)
+/// and Pi (`<time>_<uuid>`).
+fn id_of(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = name.split(".jsonl").next().unwrap_or(&name);
+    if let Some(rest) = stem.strip_prefix("rollout-") {
+        // `2026-11-15T14-02-03-` comes first; a second id after `_` names a reverted version of the same
+        // thread.
+        return rest.get(20..).filter(|id| !id.is_empty()).unwrap_or(rest).to_owned();
+    }
+    match stem.rsplit_once('_') {
+        Some((time, id)) if time.contains('T') && !id.is_empty() => id.to_owned(),
+        _ => stem.to_owned(),
+    }
+}
+
+fn walk(folder: &Path, depth: u8, files: &mut Vec<Stamp>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for item in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = item.path();
+        let is_folder = match item.file_type() {
+            Ok(kind) if kind.is_symlink() => path.is_dir(),
+            Ok(kind) => kind.is_dir(),
+            Err(_) => continue,
+        };
+        if is_folder {
+            walk(&path, depth, files);
+        } else if holds_records(&path) {
+            files.extend(stamp(path));
+        }
+    }
+}
+
+/// True for names of files with one record per line, packed or not. `journal.jsonl` is Claude's log of a
+/// workflow.
+fn holds_records(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
+    let records = [".jsonl", ".ndjson", ".sse"].iter().any(|ending| name.ends_with(ending));
+    records && name != "journal.jsonl"
+}
+
+fn stamp(path: PathBuf) -> Option<Stamp> {
+    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let since = metadata.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    let modified_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+    Some(Stamp { path, size: metadata.len(), modified_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_stand_in_the_file_s_name() {
+        let uuid = "019982b8-3422-79e0-8b3b-05abaf4f3c3e";
+        for name in [
+            format!("{uuid}.jsonl"),
+            format!("rollout-2026-09-25T15-12-14-{uuid}.jsonl"),
+            format!("rollout-2026-09-25T15-12-14-{uuid}.jsonl.zst"),
+            format!("2026-11-15T19-22-07-437Z_{uuid}.jsonl"),
+        ] {
+            assert_eq!(id_of(Path::new(&name)), uuid, "{name}");
+        }
+        assert_eq!(id_of(Path::new("my_notes.jsonl")), "my_notes");
+        assert_eq!(id_of(Path::new("rollout-é.jsonl")), "é");
+    }
+}

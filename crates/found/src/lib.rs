@@ -1,0 +1,27 @@
+//! The sessions that agents wrote on this machine: found by their folders, skimmed for a list, read whole. It must not
+//! keep, watch or show them.
+
+mod find;
+mod plain;
+mod skim;
+mod source;
+mod subagent;
+
+pub use find::{
+    Folder, Found, Stamp, files_in, folders, sessions, sessions_in, sessions_of, starting_with, subagents_of,
+};
+pub use plain::plain;
+pub use skim::{Row, Tokens, arrange, skim};
+pub use source::{DETECT_LINES, Source, format_of, unpack};
+pub use subagent::{Fold, Subagents};
+
+/// Why a session could not be found or read. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct FoundError(pub String);
+
+impl FoundError {
+    fn of(what: impl Into<String>, error: &dyn std::error::Error) -> FoundError {
+        FoundError(format!("{}: {error}", what.into()))
+    }
+}

@@ -1,0 +1,370 @@
+//! The one thread that writes the log. It commits whatever waits as soon as it is free, and never waits for more.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use parlor_model::Key;
+use parlor_model::record::Origin;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::database::{self, Migrations};
+use crate::error::StoreError;
+use crate::log::{Created, Draft, Safety};
+use crate::queue::{CloseAtEnd, Queue};
+use crate::ticket::{Answer, Bell};
+
+/// The tables. A record's `place` is its session's number and its position in one integer: the records of a session lie
+/// side by side, a range scan reads them, and no second index has to be kept.
+pub(crate) const MIGRATIONS: Migrations = &["
+    CREATE TABLE session (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        agent TEXT NOT NULL,
+        cwd TEXT NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE record (
+        place INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        origin INTEGER NOT NULL,
+        body BLOB NOT NULL
+    ) STRICT;
+"];
+
+/// Positions take the lower 40 bits of a place, session numbers the 23 above.
+pub(crate) const SEQ_BITS: u32 = 40;
+
+/// A transaction takes no more than this at once, so that the first in a long queue are answered early.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// Pages in the write-ahead log after which it is copied into the database: 16 MB. Once it was that long, it is written
+/// over from its beginning instead of growing, which makes lone durable appends a third faster; shorter means more syncs.
+const CHECKPOINT_PAGES: i32 = 1000;
+
+/// What the writer is asked to do.
+pub(crate) struct Work {
+    pub(crate) task: Task,
+    pub(crate) safety: Safety,
+    pub(crate) answer: Answer,
+}
+
+/// The two things that can be written.
+pub(crate) enum Task {
+    /// Answered with the session's number.
+    Create(Created),
+    /// Answered with the position of the first.
+    Append { number: i64, drafts: Vec<Draft> },
+}
+
+/// The numbers of the sessions that are committed. The writer is the only one to add to it, before it answers.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    numbers: RwLock<HashMap<Key, i64>>,
+}
+
+/// The writer's own state.
+pub(crate) struct Writer {
+    path: PathBuf,
+    connection: Connection,
+    sessions: Arc<Sessions>,
+    /// The next position of each session that was written to.
+    next: HashMap<i64, u64>,
+    /// The mode that the connection is in.
+    mode: Safety,
+    /// The length of the write-ahead log.
+    wal_pages: Arc<AtomicI32>,
+}
+
+/// The first place of a session.
+pub(crate) fn first_place(number: i64) -> i64 {
+    number << SEQ_BITS
+}
+
+/// The next free position of a session, as the file has it.
+pub(crate) fn next_seq(connection: &Connection, number: i64) -> rusqlite::Result<u64> {
+    let last: Option<i64> = connection
+        .prepare_cached(
+            "SELECT place FROM record WHERE place >= ?1 AND place < ?2 ORDER BY place DESC LIMIT 1",
+        )?
+        .query_row([first_place(number), first_place(number + 1)], |row| row.get(0))
+        .optional()?;
+    Ok(last.map_or(0, |place| (place - first_place(number)) as u64 + 1))
+}
+
+impl Task {
+    /// How much memory the task keeps until it is done, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Task::Create(_) => 128,
+            Task::Append { drafts, .. } => {
+                64 + drafts.iter().map(|draft| draft.body.len() + 64).sum::<usize>()
+            }
+        }
+    }
+}
+
+impl Sessions {
+    /// The number of a session.
+    pub(crate) fn number(&self, session: &str) -> Option<i64> {
+        self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(session).copied()
+    }
+
+    fn add(&self, sessions: impl IntoIterator<Item = (Key, i64)>) {
+        self.numbers.write().unwrap_or_else(PoisonError::into_inner).extend(sessions);
+    }
+}
+
+impl Writer {
+    /// Opens the log `path` for writing, and makes its sessions known.
+    pub(crate) fn open(path: PathBuf, sessions: Arc<Sessions>) -> Result<Writer, StoreError> {
+        let mut connection = database::open(&path, MIGRATIONS)?;
+        sessions.add(numbers(&connection).map_err(|error| StoreError::sqlite(&path, &error))?);
+        let wal_pages = Arc::new(AtomicI32::new(0));
+        let pages = wal_pages.clone();
+        // Replaces SQLite's own checkpoint inside the commit: who waits is answered first.
+        connection
+            .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, length| {
+                pages.store(length, Ordering::Relaxed);
+                Ok(())
+            }))
+            .map_err(|error| StoreError::sqlite(&path, &error))?;
+        Ok(Writer { path, connection, sessions, next: HashMap::new(), mode: Safety::Soon, wal_pages })
+    }
+
+    /// Works until the queue is closed and empty.
+    pub(crate) fn run(mut self, queue: &Queue<Work>) {
+        let _guard = CloseAtEnd(queue);
+        while let Some((work, bell)) = queue.take() {
+            let mut batch = Vec::new();
+            let mut bytes = 0;
+            for item in work {
+                bytes += item.task.bytes();
+                batch.push(item);
+                if bytes >= BATCH_BYTES {
+                    self.commit(std::mem::take(&mut batch), &bell);
+                    bytes = 0;
+                }
+            }
+            self.commit(batch, &bell);
+        }
+    }
+
+    /// Writes a batch in one transaction. If that fails, each part has a try of its own, so that none fails for another.
+    fn commit(&mut self, mut batch: Vec<Work>, bell: &Bell) {
+        match self.transact(&batch) {
+            Ok(outcomes) => {
+                for (work, outcome) in batch.into_iter().zip(outcomes) {
+                    if let Task::Create(session) = &work.task {
+                        self.sessions.add([(session.id.clone(), outcome as i64)]);
+                    }
+                    work.answer.give(Ok(outcome));
+                }
+            }
+            Err(error) if batch.len() == 1 => {
+                if let Some(work) = batch.pop() {
+                    work.answer.give(Err(self.explain(&work.task, &error)));
+                }
+            }
+            Err(_) => {
+                for work in batch {
+                    self.commit(vec![work], bell);
+                }
+            }
+        }
+        bell.ring();
+        if self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
+            self.checkpoint();
+        }
+    }
+
+    fn transact(&mut self, batch: &[Work]) -> rusqlite::Result<Vec<u64>> {
+        let result = self.try_transact(batch);
+        if result.is_err() {
+            // Positions that were given out inside the failed transaction are free again.
+            self.next.clear();
+            if !self.connection.is_autocommit() {
+                self.connection.execute_batch("ROLLBACK")?;
+            }
+        }
+        result
+    }
+
+    fn try_transact(&mut self, batch: &[Work]) -> rusqlite::Result<Vec<u64>> {
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        let durable = batch.iter().any(|work| work.safety == Safety::Durable);
+        self.set_mode(if durable { Safety::Durable } else { Safety::Soon })?;
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for work in batch {
+            outcomes.push(match &work.task {
+                Task::Create(session) => self.create(session)?,
+                Task::Append { number, drafts } => {
+                    if drafts.is_empty() && work.safety == Safety::Durable {
+                        self.touch(*number)?;
+                    }
+                    self.append(*number, drafts)?
+                }
+            });
+        }
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(outcomes)
+    }
+
+    fn create(&self, session: &Created) -> rusqlite::Result<u64> {
+        self.connection
+            .prepare_cached("INSERT INTO session (id, agent, cwd, at) VALUES (?1, ?2, ?3, ?4)")?
+            .insert(params![session.id.as_str(), session.agent.as_str(), session.cwd, session.at.0])
+            .map(|number| number as u64)
+    }
+
+    fn append(&mut self, number: i64, drafts: &[Draft]) -> rusqlite::Result<u64> {
+        let first = match self.next.get(&number) {
+            Some(next) => *next,
+            None => next_seq(&self.connection, number)?,
+        };
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO record (place, at, origin, body) VALUES (?1, ?2, ?3, ?4)")?;
+        for (place, draft) in (first_place(number) + first as i64..).zip(drafts) {
+            insert.execute(params![place, draft.at.0, origin_number(draft.origin), &draft.body[..]])?;
+        }
+        self.next.insert(number, first + drafts.len() as u64);
+        Ok(first)
+    }
+
+    /// Writes a row as it is: a transaction that changes nothing would not be synced, and with it what came before.
+    fn touch(&self, number: i64) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached("UPDATE session SET at = at WHERE rowid = ?1")?
+            .execute([number])
+            .map(drop)
+    }
+
+    /// In write-ahead mode `FULL` syncs the log at each commit, `NORMAL` only when it is copied into the database.
+    fn set_mode(&mut self, mode: Safety) -> rusqlite::Result<()> {
+        if self.mode != mode {
+            let value = match mode {
+                Safety::Soon => "NORMAL",
+                Safety::Durable => "FULL",
+            };
+            self.connection.pragma_update(None, "synchronous", value)?;
+            self.mode = mode;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self) {
+        let result = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = result {
+            let path = self.path.display();
+            tracing::warn!(
+                "the write-ahead log of {path} could not be copied into it and keeps growing: {error}"
+            );
+        }
+    }
+
+    fn explain(&self, task: &Task, error: &rusqlite::Error) -> StoreError {
+        match (task, error.sqlite_error_code()) {
+            (Task::Create(session), Some(rusqlite::ErrorCode::ConstraintViolation)) => {
+                StoreError::SessionExists { session: session.id.to_string() }
+            }
+            _ => StoreError::sqlite(&self.path, error),
+        }
+    }
+}
+
+fn numbers(connection: &Connection) -> rusqlite::Result<Vec<(Key, i64)>> {
+    connection
+        .prepare("SELECT id, number FROM session")?
+        .query_map([], |row| Ok((row.get_ref(0)?.as_str()?.into(), row.get(1)?)))?
+        .collect()
+}
+
+/// The number that stands for an origin in the file. Never change one: old files have them.
+fn origin_number(origin: Origin) -> i64 {
+    match origin {
+        Origin::Agent => 0,
+        Origin::Stderr => 1,
+        Origin::User => 2,
+        Origin::Host => 3,
+    }
+}
+
+/// The origin that a number in the file stands for.
+pub(crate) fn origin(number: i64) -> Option<Origin> {
+    [Origin::Agent, Origin::Stderr, Origin::User, Origin::Host]
+        .into_iter()
+        .find(|origin| origin_number(*origin) == number)
+}
+
+#[cfg(test)]
+mod tests {
+    use parlor_model::time::Time;
+
+    use super::*;
+
+    fn writer(folder: &tempfile::TempDir) -> Writer {
+        Writer::open(folder.path().join("log.db"), Arc::default()).unwrap()
+    }
+
+    fn append(drafts: usize, safety: Safety) -> Work {
+        let draft = Draft { at: Time(0), origin: Origin::Host, body: vec![b'x'; 100].into() };
+        let task = Task::Append { number: 1, drafts: vec![draft; drafts] };
+        Work { task, safety, answer: Answer::new(&Arc::default()).0 }
+    }
+
+    #[test]
+    fn only_a_durable_commit_is_synced() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(&folder);
+        for (batch, expected) in [
+            (vec![Safety::Soon, Safety::Soon], 1),
+            (vec![Safety::Soon, Safety::Durable], 2),
+            (vec![Safety::Durable], 2),
+            (vec![Safety::Soon], 1),
+        ] {
+            let batch: Vec<Work> = batch.into_iter().map(|safety| append(1, safety)).collect();
+            writer.transact(&batch).unwrap();
+            let mode: i64 = writer.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+            assert_eq!(mode, expected, "1 is NORMAL, 2 is FULL");
+        }
+    }
+
+    #[test]
+    fn positions_of_a_failed_commit_are_given_out_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(&folder);
+        assert_eq!(writer.transact(&[append(2, Safety::Soon)]).unwrap(), [0]);
+        let pages: i64 = writer.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        writer.connection.pragma_update(None, "max_page_count", pages).unwrap();
+        let error = writer.transact(&[append(1, Safety::Soon), append(1000, Safety::Durable)]).unwrap_err();
+        assert!(matches!(StoreError::sqlite(&writer.path, &error), StoreError::Full { .. }), "{error}");
+        writer.connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
+        assert_eq!(writer.transact(&[append(1, Safety::Soon), append(1000, Safety::Soon)]).unwrap(), [2, 3]);
+        assert_eq!(next_seq(&writer.connection, 1).unwrap(), 1003);
+    }
+
+    #[test]
+    fn one_that_fails_does_not_fail_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(&folder);
+        writer.transact(&[append(1, Safety::Soon)]).unwrap();
+        let pages: i64 = writer.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        writer.connection.pragma_update(None, "max_page_count", pages).unwrap();
+        let bell: Arc<Bell> = Arc::default();
+        let (batch, tickets): (Vec<_>, Vec<_>) = [1, 1000, 1]
+            .into_iter()
+            .map(|drafts| {
+                let (answer, ticket) = Answer::new(&bell);
+                (Work { answer, ..append(drafts, Safety::Soon) }, ticket)
+            })
+            .unzip();
+        writer.commit(batch, &bell);
+        let outcomes: Vec<_> = tickets.into_iter().map(|ticket| ticket.wait().ok()).collect();
+        assert_eq!(outcomes, [Some(1), None, Some(2)]);
+    }
+}
