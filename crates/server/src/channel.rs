@@ -1,0 +1,217 @@
+//! What a profile says about a session, made once for all who listen. It runs the one pipeline over the session's
+//! records, from the beginning and then on.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use parlor_dialect::{Format, House};
+use parlor_hub::{Open, View};
+use parlor_model::Key;
+use parlor_model::entry::Entry;
+use parlor_model::event::Event;
+use parlor_model::record::Record;
+use parlor_profile::{Profile, Projector, Step};
+use parlor_transcript::Transcript;
+use serde_json::Value;
+
+use crate::limits;
+use crate::room::lock;
+
+/// How many records are taken from the view at a time.
+const CHUNK: usize = 512;
+
+/// Runs a session's records through the pipeline of one profile.
+pub struct Pipeline {
+    house: House,
+    transcript: Transcript,
+    folds: bool,
+    projector: Box<dyn Projector>,
+    events: Vec<Event>,
+}
+
+impl Pipeline {
+    /// A pipeline that has read nothing. `format` is that of a file's lines; a log says its own.
+    pub fn new(profile: Profile, format: Option<Format>) -> Pipeline {
+        Pipeline {
+            house: House::new(format),
+            transcript: Transcript::default(),
+            folds: profile.looks_at_entries(),
+            projector: profile.projector(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Says what one record means.
+    pub fn step(&mut self, record: &Record, out: &mut Vec<Value>) {
+        let mut events = std::mem::take(&mut self.events);
+        let (line, reading) = self.house.read(record, &mut events);
+        let touched = match self.folds {
+            true => self.transcript.fold(record.seq, &line, &reading, events.iter().cloned()),
+            false => Vec::new(),
+        };
+        let entries = self.transcript.entries();
+        let touched: Vec<&Entry> = touched.iter().map(|index| &entries[*index]).collect();
+        let session = self.transcript.session();
+        let step = Step {
+            seq: record.seq,
+            origin: record.origin,
+            received: record.at,
+            line: &line,
+            reading: &reading,
+            events: &events,
+            touched: &touched,
+            session,
+        };
+        self.projector.step(&step, out);
+        events.clear();
+        self.events = events;
+    }
+
+    /// Says what can be said only at the end.
+    pub(crate) fn finish(&mut self, out: &mut Vec<Value>) {
+        self.projector.finish(out);
+    }
+}
+
+/// The next records of a session. Their bytes are shared, so that this costs little and the view is held for a moment.
+pub(crate) fn records(view: &View, from: usize) -> Vec<Record> {
+    let all = view.records();
+    all.get(from..all.len().min(from + CHUNK)).unwrap_or_default().to_vec()
+}
+
+/// The messages of one profile of one session.
+pub(crate) struct Channel {
+    profile: Profile,
+    said: Mutex<Said>,
+}
+
+#[derive(Default)]
+struct Said {
+    epoch: Option<Key>,
+    pipeline: Option<Pipeline>,
+    /// The next record.
+    next: usize,
+    messages: VecDeque<Message>,
+    /// How many messages were dropped at the front, and the last record of which one was.
+    dropped: usize,
+    dropped_seq: Option<u64>,
+    bytes: usize,
+}
+
+/// One message, and the record it came from.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) seq: u64,
+    pub(crate) json: Arc<str>,
+}
+
+/// Where a listener is.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) epoch: Key,
+    /// The next message, counted from the first there ever was.
+    pub(crate) next: usize,
+    /// How many messages there were when the place was found.
+    pub(crate) end: usize,
+    /// The last record that was read.
+    pub(crate) seq: Option<u64>,
+    /// True when messages before it are no longer kept.
+    pub(crate) cut: bool,
+}
+
+/// What came next.
+pub(crate) enum Next {
+    /// Messages, each whole record's together; none when there is nothing new.
+    Messages(Vec<Message>),
+    /// The session was replaced, or what came next is no longer kept.
+    Lost,
+}
+
+impl Channel {
+    pub(crate) fn new(profile: Profile) -> Channel {
+        Channel { profile, said: Mutex::default() }
+    }
+
+    /// Reads what is new. It may take long the first time.
+    pub(crate) fn extend(&self, open: &Open) {
+        loop {
+            let mut said = lock(&self.said);
+            let (records, epoch, format) = {
+                let view = open.view();
+                let from = if said.epoch.as_ref() == Some(&view.epoch) { said.next } else { 0 };
+                (records(&view, from), view.epoch.clone(), view.first_format())
+            };
+            if said.epoch.as_ref() != Some(&epoch) {
+                *said = Said { epoch: Some(epoch), ..Said::default() };
+            }
+            if records.is_empty() {
+                return;
+            }
+            said.read(self.profile, format, &records);
+        }
+    }
+
+    /// True when reading what is new will not take long.
+    pub(crate) fn is_near(&self, open: &Open) -> bool {
+        let said = lock(&self.said);
+        let view = open.view();
+        said.epoch.as_ref() == Some(&view.epoch)
+            && view.records().len() - said.next.min(view.records().len()) <= 8
+    }
+
+    /// The place after a record, or the beginning.
+    pub(crate) fn place(&self, after: Option<u64>) -> Place {
+        let said = lock(&self.said);
+        let next = after.map_or(0, |after| said.messages.partition_point(|message| message.seq <= after));
+        let cut = said.dropped_seq.is_some_and(|dropped| after.is_none_or(|after| after < dropped));
+        Place {
+            epoch: said.epoch.clone().unwrap_or_default(),
+            next: said.dropped + next,
+            end: said.dropped + said.messages.len(),
+            seq: (said.next as u64).checked_sub(1),
+            cut,
+        }
+    }
+
+    /// Up to about `bytes` of messages from a place on. Those of one record stay together, so that a client can resume
+    /// after any answer.
+    pub(crate) fn next(&self, epoch: &Key, next: usize, bytes: usize) -> Next {
+        let said = lock(&self.said);
+        if said.epoch.as_ref() != Some(epoch) || next < said.dropped {
+            return Next::Lost;
+        }
+        let (mut size, mut last, mut out) = (0, None, Vec::new());
+        for message in said.messages.iter().skip(next - said.dropped) {
+            if size >= bytes && last != Some(message.seq) {
+                break;
+            }
+            size += message.json.len();
+            last = Some(message.seq);
+            out.push(message.clone());
+        }
+        Next::Messages(out)
+    }
+}
+
+impl Said {
+    fn read(&mut self, profile: Profile, format: Option<Format>, records: &[Record]) {
+        let pipeline = self.pipeline.get_or_insert_with(|| Pipeline::new(profile, format));
+        let mut out = Vec::new();
+        for record in records {
+            pipeline.step(record, &mut out);
+            for message in out.drain(..) {
+                let json: Arc<str> = message.to_string().into();
+                self.bytes += json.len();
+                self.messages.push_back(Message { seq: record.seq, json });
+            }
+        }
+        self.next += records.len();
+        while self.bytes > limits::CHANNEL_BYTES && self.messages.len() > 1 {
+            if let Some(message) = self.messages.pop_front() {
+                self.bytes -= message.json.len();
+                self.dropped += 1;
+                self.dropped_seq = Some(message.seq);
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A subscription to a profile's messages: where the client is, and what it is told next. It must not know sockets, and
+//! it never waits.
+
+use std::sync::Arc;
+
+use parlor_model::Key;
+use parlor_profile::Mask;
+
+use crate::channel::{Channel, Message, Next};
+use crate::html_sub::Wanted;
+use crate::limits;
+use crate::room::Room;
+use crate::wire::{Kind, Tell, Verdict, Why};
+
+/// A client that listens to messages.
+pub(crate) struct MessageSub {
+    sub: u64,
+    room: Arc<Room>,
+    channel: Arc<Channel>,
+    mask: Mask,
+    epoch: Key,
+    /// The next message.
+    next: usize,
+    /// Messages before this one are history to the client.
+    history: usize,
+    more: bool,
+}
+
+impl MessageSub {
+    /// Begins: the verdict, and the first of what the client lacks.
+    pub(crate) fn begin(
+        sub: u64,
+        room: Arc<Room>,
+        channel: Arc<Channel>,
+        mask: Mask,
+        wanted: &Wanted,
+    ) -> (MessageSub, Vec<String>) {
+        channel.extend(room.open());
+        let place = channel.place(None);
+        let (verdict, why) = match (&wanted.epoch, wanted.after) {
+            (Some(epoch), _) if place.epoch != *epoch => (Verdict::Gap, Some(room.why(epoch))),
+            (Some(_), Some(after)) if place.seq.is_none_or(|seq| after > seq) => {
+                (Verdict::Gap, Some(Why::Ahead))
+            }
+            (Some(_), Some(after)) if channel.place(Some(after)).cut => (Verdict::Gap, Some(Why::Behind)),
+            (Some(_), Some(_)) => (Verdict::Resumed, None),
+            _ => (Verdict::Fresh, None),
+        };
+        let from = channel.place(wanted.after.filter(|_| verdict == Verdict::Resumed));
+        let mut messages = MessageSub {
+            sub,
+            room,
+            channel,
+            mask,
+            epoch: from.epoch,
+            next: from.next,
+            history: from.end,
+            more: true,
+        };
+        messages.room.note_epoch(&messages.epoch);
+        let after = wanted.after.filter(|_| verdict == Verdict::Resumed);
+        let mut frames = vec![messages.subscribed(wanted.reference, verdict, why, after)];
+        frames.extend(messages.news());
+        (messages, frames)
+    }
+
+    /// What was said since the last time, up to about a frame of it.
+    pub(crate) fn news(&mut self) -> Vec<String> {
+        self.channel.extend(self.room.open());
+        match self.channel.next(&self.epoch, self.next, limits::FRAME_BYTES) {
+            Next::Messages(messages) => self.frames(&messages),
+            Next::Lost => self.again(),
+        }
+    }
+
+    /// True when the last news did not fit.
+    pub(crate) fn has_more(&self) -> bool {
+        self.more
+    }
+
+    /// True when the next news take a while to make.
+    pub(crate) fn is_long(&self) -> bool {
+        !self.channel.is_near(self.room.open())
+    }
+
+    /// Begins from the beginning, because what the client has is no longer true or what comes next no longer there.
+    fn again(&mut self) -> Vec<String> {
+        let place = self.channel.place(None);
+        let why = if place.epoch == self.epoch { Why::Behind } else { Why::Replaced };
+        (self.epoch, self.next, self.history, self.more) = (place.epoch, place.next, place.end, true);
+        self.room.note_epoch(&self.epoch);
+        vec![self.subscribed(None, Verdict::Gap, Some(why), None)]
+    }
+
+    fn frames(&mut self, messages: &[Message]) -> Vec<String> {
+        let Some(last) = messages.last() else {
+            self.more = false;
+            return Vec::new();
+        };
+        let kind = if self.next < self.history { Kind::Window } else { Kind::Live };
+        self.next += messages.len();
+        // More may have come meanwhile; the next round says so.
+        self.more = true;
+        let wanted: Vec<&str> =
+            messages.iter().map(|message| &*message.json).filter(|json| self.passes(json)).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "{{\"type\":\"messages\",\"sub\":{},\"seq\":{},\"kind\":\"{}\",\"messages\":[{}]}}",
+            self.sub,
+            last.seq,
+            kind.name(),
+            wanted.join(",")
+        )]
+    }
+
+    fn passes(&self, json: &str) -> bool {
+        self.mask == Mask::default()
+            || serde_json::from_str(json).is_ok_and(|message| self.mask.passes(&message))
+    }
+
+    fn subscribed(
+        &self,
+        reference: Option<u64>,
+        verdict: Verdict,
+        why: Option<Why>,
+        seq: Option<u64>,
+    ) -> String {
+        let (session, epoch) = (self.room.open().id().to_string(), self.epoch.to_string());
+        Tell::Subscribed { reference, session, sub: self.sub, epoch, verdict, why, seq }.text()
+    }
+}

@@ -1,0 +1,109 @@
+//! What is asked of the house as a whole.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{AppendHeaders, IntoResponse};
+use axum::{Extension, Json};
+use parlor_hub::Hit;
+use parlor_model::time::Time;
+use parlor_store::{Kind, Query as SearchQuery};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Answer, Body, Query, blocking};
+use crate::app::App;
+use crate::door::Access;
+use crate::error::{Code, Problem};
+use crate::limits;
+use crate::painter::units;
+use crate::server::new_link;
+use crate::wire::{Admission, Admitted, Agents, HitShape, Hits, Link, LinkFor, StoppedAll};
+
+/// What is looked for.
+#[derive(Deserialize)]
+pub(crate) struct Searched {
+    q: String,
+    kind: Option<String>,
+    session: Option<String>,
+    limit: Option<usize>,
+}
+
+/// The list of sessions.
+pub(crate) async fn sessions(State(app): State<Arc<App>>) -> Json<Value> {
+    let changes = app.hub.changes(0);
+    Json(json!({"complete": changes.complete, "sessions": changes.rows}))
+}
+
+/// Looks for words in all sessions.
+pub(crate) async fn search(
+    State(app): State<Arc<App>>,
+    Query(searched): Query<Searched>,
+) -> Answer<Json<Hits>> {
+    let kind = match searched.kind.as_deref().unwrap_or("words") {
+        "words" => Kind::Words,
+        "substring" => Kind::Substring,
+        "regex" => Kind::Regex,
+        _ => return Err(Problem::bad("`kind` is `words`, `substring` or `regex`")),
+    };
+    let limit = searched.limit.unwrap_or(50).clamp(1, limits::PAGE);
+    let query = SearchQuery { words: searched.q, kind, session: searched.session, limit };
+    let hub = app.hub.clone();
+    let hits = blocking(move || hub.search(&query)).await??;
+    Ok(Json(Hits { hits: hits.into_iter().map(|hit| shape(&app, hit)).collect() }))
+}
+
+fn shape(app: &App, hit: Hit) -> HitShape {
+    let unit = |byte: usize| hit.snippet.get(..byte).map_or(0, units);
+    HitShape {
+        title: app.hub.row(&hit.session).and_then(|row| row.title),
+        marks: hit.ranges.iter().map(|range| (unit(range.start), unit(range.end))).collect(),
+        entry: hit.entry.to_string(),
+        at: hit.at.map(Time::iso_millis),
+        session: hit.session,
+        snippet: hit.snippet,
+    }
+}
+
+/// Which agents there are.
+pub(crate) async fn agents(State(app): State<Arc<App>>) -> Json<Agents> {
+    Json(Agents { agents: app.agents().await })
+}
+
+/// Stops every agent that works.
+pub(crate) async fn stop_all(State(app): State<Arc<App>>) -> Json<StoppedAll> {
+    Json(StoppedAll { sessions: app.hub.stop_all().await })
+}
+
+/// A one-time link.
+pub(crate) async fn link(State(app): State<Arc<App>>, body: bytes::Bytes) -> Answer<Json<Link>> {
+    let wanted: LinkFor = match body.is_empty() {
+        true => LinkFor::default(),
+        false => serde_json::from_slice(&body).map_err(|error| Problem::bad(error.to_string()))?,
+    };
+    let url =
+        new_link(&app, wanted.access).map_err(|error| Problem::new(Code::Unavailable, error.to_string()))?;
+    Ok(Json(Link { url }))
+}
+
+/// A cookie for a one-time code.
+pub(crate) async fn admit(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Body(admission): Body<Admission>,
+) -> Answer<impl IntoResponse> {
+    let access = app.door.redeem(&admission.code)?;
+    let cookie = app.door.cookie(access, &headers);
+    Ok((AppendHeaders([(header::SET_COOKIE, cookie)]), Json(Admitted { access })))
+}
+
+/// What this client may do.
+pub(crate) async fn admitted(Extension(access): Extension<Access>) -> Json<Admitted> {
+    Json(Admitted { access })
+}
+
+/// All of this as OpenAPI.
+pub(crate) async fn openapi() -> Json<Value> {
+    Json(crate::openapi::document())
+}

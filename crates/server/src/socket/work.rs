@@ -1,0 +1,167 @@
+//! Work beside the talk of a socket: sessions that are opened, entries that are rendered, bells that are waited for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt};
+use parlor_hub::GLANCE;
+use parlor_profile::{Mask, Profile};
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::door::Access;
+use crate::error::Problem;
+use crate::html_sub::{self, HtmlSub, Wanted};
+use crate::limits;
+use crate::message_sub::MessageSub;
+use crate::state::state;
+use crate::wire::Tell;
+
+/// A subscription.
+pub(crate) enum Sub {
+    Html(Box<HtmlSub>),
+    Messages(Box<MessageSub>),
+}
+
+/// Work that is done.
+pub(crate) enum Done {
+    Answer(String),
+    Ordered(String),
+    Agents(String),
+    /// The end of a session can be shown; the work goes on to read all of it.
+    Glanced(u64, Vec<String>, BoxFuture<'static, Done>),
+    /// A subscription is open, or not.
+    Joined(u64, Result<Joined, String>),
+    /// A subscription comes back from its work with frames.
+    Back(u64, Result<(Sub, Vec<String>), Problem>),
+    Rang(u64, Option<watch::Receiver<u64>>),
+    Rested(u64),
+}
+
+pub(crate) type Joined = (Sub, Vec<String>, watch::Receiver<u64>);
+
+/// So many entries are rendered at once; more are rendered beside the talk.
+const AT_ONCE: usize = 4;
+
+/// How long a hello waits for the agents to be known.
+const AGENTS_TIME: Duration = Duration::from_millis(1_500);
+
+impl Sub {
+    pub(crate) fn news(&mut self) -> Vec<String> {
+        match self {
+            Sub::Html(html) => html.news(),
+            Sub::Messages(messages) => messages.news(),
+        }
+    }
+
+    pub(crate) fn has_more(&self) -> bool {
+        match self {
+            Sub::Html(html) => html.has_more(),
+            Sub::Messages(messages) => messages.has_more(),
+        }
+    }
+
+    pub(crate) fn is_long(&self) -> bool {
+        match self {
+            Sub::Html(html) => html.waiting() > AT_ONCE,
+            Sub::Messages(messages) => messages.is_long(),
+        }
+    }
+}
+
+pub(crate) async fn greet(app: Arc<App>, access: Access) -> Done {
+    let agents = tokio::time::timeout(AGENTS_TIME, app.agents()).await.unwrap_or_default();
+    Done::Agents(app.hello(access, agents))
+}
+
+/// Opens a session and begins a subscription to it. Where that takes long, the newest entries are shown before.
+pub(crate) async fn join(
+    app: Arc<App>,
+    sub: u64,
+    session: String,
+    profile: Option<Profile>,
+    mask: Mask,
+    wanted: Wanted,
+) -> Done {
+    if profile.is_none()
+        && wanted.epoch.is_none()
+        && let Some(frames) = glance(&app, sub, &session, &wanted).await
+    {
+        // From here on it is a subscription that has something, and is told that the whole replaces it.
+        let wanted = Wanted { reference: None, epoch: Some(GLANCE.to_owned()), after: Some(0), ..wanted };
+        return Done::Glanced(sub, frames, join_whole(app, sub, session, profile, mask, wanted).boxed());
+    }
+    join_whole(app, sub, session, profile, mask, wanted).await
+}
+
+async fn glance(app: &Arc<App>, sub: u64, session: &str, wanted: &Wanted) -> Option<Vec<String>> {
+    let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
+    let (view, facts) = app.hub.glance(session, window).await?;
+    let row = app.hub.row(session);
+    let (session, wanted) = (session.to_owned(), wanted.clone());
+    let frames = tokio::task::spawn_blocking(move || {
+        let state = state(&session, &view, &facts, row.as_ref());
+        let state = serde_json::to_string(&state).unwrap_or_default();
+        html_sub::glance(sub, &session, &state, &view, &wanted)
+    });
+    frames.await.ok()
+}
+
+async fn join_whole(
+    app: Arc<App>,
+    sub: u64,
+    session: String,
+    profile: Option<Profile>,
+    mask: Mask,
+    wanted: Wanted,
+) -> Done {
+    let reference = wanted.reference;
+    let room = match app.rooms.enter(&app.hub, &session).await {
+        Ok(room) => room,
+        Err(error) => return Done::Joined(sub, Err(Tell::Error { reference, error: error.into() }.text())),
+    };
+    let mut bell = room.bell();
+    bell.mark_unchanged();
+    let begun = tokio::task::spawn_blocking(move || match profile {
+        None => {
+            let (html, frames) = HtmlSub::begin(sub, room, &wanted);
+            (Sub::Html(Box::new(html)), frames)
+        }
+        Some(profile) => {
+            let channel = room.channel(profile);
+            let (messages, frames) = MessageSub::begin(sub, room, channel, mask, &wanted);
+            (Sub::Messages(Box::new(messages)), frames)
+        }
+    });
+    match begun.await {
+        Ok((one, frames)) => Done::Joined(sub, Ok((one, frames, bell))),
+        Err(error) => {
+            Done::Joined(sub, Err(Tell::Error { reference, error: Problem::panicked(&error) }.text()))
+        }
+    }
+}
+
+/// Work of a subscription that takes a while.
+pub(crate) fn beside(
+    sub: u64,
+    work: impl FnOnce() -> (Sub, Vec<String>) + Send + 'static,
+) -> BoxFuture<'static, Done> {
+    let handle = tokio::task::spawn_blocking(work);
+    async move { Done::Back(sub, handle.await.map_err(|error| Problem::panicked(&error))) }.boxed()
+}
+
+pub(crate) fn ring(sub: u64, mut bell: watch::Receiver<u64>) -> BoxFuture<'static, Done> {
+    async move {
+        let open = bell.changed().await.is_ok();
+        Done::Rang(sub, open.then_some(bell))
+    }
+    .boxed()
+}
+
+pub(crate) fn rest(sub: u64, time: Duration) -> BoxFuture<'static, Done> {
+    async move {
+        tokio::time::sleep(time).await;
+        Done::Rested(sub)
+    }
+    .boxed()
+}
