@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use parlor_dialect::{Decoder, Format};
+use parlor_found::Source;
 use parlor_model::event::Fate;
 use serde::Serialize;
-
-use crate::args::Input;
-use crate::source::Source;
 
 /// How many damaged lines are kept by number: a file that is no session at all has nothing else.
 const KEPT_DAMAGE: usize = 1000;
@@ -87,7 +85,7 @@ impl Account {
     }
 
     fn of(source: &Source) -> Account {
-        let format = source.detect(Input::Auto);
+        let format = source.detect();
         let mut account = Account {
             format: format.map(Format::name),
             lines: count_lines(&source.bytes),

@@ -6,10 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
+use parlor_found::{Found, Row, Stamp};
 use serde::{Deserialize, Serialize};
-
-use crate::find::{Found, Stamp};
-use crate::skim::Row;
 
 /// The form of the cache and of what is read from sessions: a cache of another version is thrown away.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
+use parlor_found::{DETECT_LINES, Source, Subagents};
 use parlor_model::block::Block;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Fate, Reading};
@@ -12,8 +13,6 @@ use parlor_model::usage::Usage;
 use parlor_transcript::Transcript;
 
 use crate::progress;
-use crate::source::{DETECT_LINES, Source};
-use crate::subagent::Subagents;
 
 /// How many lines are read from the end at first, for each entry that is wanted: most lines are no entry of
 /// their own.
@@ -47,6 +46,12 @@ impl Conversation {
         Conversation { session, entries }
     }
 
+    /// Only its last entries.
+    pub(crate) fn end(mut self, wanted: usize) -> Conversation {
+        self.entries.drain(..start_of_entries(&self.entries, wanted));
+        self
+    }
+
     /// Its last entries, read from the end: the rest of a large file is never touched. What only the whole
     /// could tell, such as sums, is left out.
     pub(crate) fn last(source: &Source, format: Format, wanted: usize) -> Conversation {
@@ -62,6 +67,7 @@ impl Conversation {
                 entries.drain(..kept);
                 if start > 0 {
                     (session.usage, session.counts) = (Usage::default(), Counts::default());
+                    session.cost_usd = None;
                 }
                 return Conversation { session, entries };
             }
@@ -107,7 +113,9 @@ fn fold(
         let reading = decoder.read(&line, &mut events);
         let calls = subagents.calls_in(&events);
         transcript.fold(seq as u64, &line, &reading, events.drain(..));
-        subagents.fold_under(&calls, transcript);
+        subagents.tell_under(&calls, &mut |seq, line, reading, events| {
+            transcript.fold(seq, line, reading, events);
+        });
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use parlor_dialect::{Claim, Decoder, Format, Splitter};
+use parlor_found::DETECT_LINES;
 use parlor_model::entry::Entry;
 use parlor_model::line::Line;
 use parlor_profile::{Projector, Step};
@@ -13,7 +14,6 @@ use serde_json::Value;
 
 use crate::args::{Convert, Input};
 use crate::output::remark;
-use crate::source::DETECT_LINES;
 
 /// How much is read at once; what comes sooner is converted sooner.
 const CHUNK: usize = 64 * 1024;
@@ -109,8 +109,16 @@ impl Filter {
         let touched: Vec<&Entry> =
             touched.iter().filter_map(|index| self.transcript.entries().get(*index)).collect();
         let session = self.transcript.session();
-        let step =
-            Step { seq: self.seq, line, reading: &reading, events: &events, touched: &touched, session };
+        let step = Step {
+            seq: self.seq,
+            origin: parlor_model::record::Origin::Agent,
+            received: None,
+            line,
+            reading: &reading,
+            events: &events,
+            touched: &touched,
+            session,
+        };
         self.projector.step(&step, &mut self.messages);
         self.seq += 1;
         self.write(output)

@@ -1,22 +1,20 @@
 //! `parlor doctor`: what became of every line, and what is on this machine.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use parlor_agent::{Program, Settings};
+use parlor_found::Stamp;
 use rayon::prelude::*;
 use serde_json::json;
 
 use crate::account::{Account, Total};
 use crate::args::Doctor;
-use crate::find::{self, Stamp};
 use crate::output::Output;
 use crate::terminal::{Terminal, plain};
 use crate::{cache, progress};
-
-/// The programs that Parlor works with, by the names they have on PATH.
-const PROGRAMS: [&str; 3] = ["claude", "codex", "pi"];
 
 /// How many damaged lines of a file are printed; the JSON form has more.
 const PRINTED_DAMAGE: usize = 20;
@@ -50,14 +48,14 @@ pub(crate) fn run(args: &Doctor, terminal: &Terminal, no_pager: bool) -> Result<
 }
 
 fn files_of_machine() -> Vec<Stamp> {
-    find::folders().iter().flat_map(|folder| find::files_in(&folder.path)).collect()
+    parlor_found::folders().iter().flat_map(|folder| parlor_found::files_in(&folder.path)).collect()
 }
 
 fn files_of(paths: &[PathBuf]) -> Result<Vec<Stamp>> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {
-            let inside = find::files_in(path);
+            let inside = parlor_found::files_in(path);
             if inside.is_empty() {
                 bail!("there are no `.jsonl` files in `{}`; name a file", plain(&path.to_string_lossy()));
             }
@@ -73,12 +71,15 @@ fn files_of(paths: &[PathBuf]) -> Result<Vec<Stamp>> {
 fn write_json(mut output: Output, machine: bool, accounts: &[Account], total: &Total) -> Result<()> {
     let mut report = json!({ "files": accounts, "total": total });
     if machine {
-        let place = |name: &str| on_path(name).map(|path| path.to_string_lossy().into_owned());
-        let programs: serde_json::Map<String, serde_json::Value> =
-            PROGRAMS.iter().map(|name| ((*name).to_owned(), json!(place(name)))).collect();
-        let folder = |folder: &find::Folder| json!({ "agent": folder.agent.name(), "path": folder.path.to_string_lossy(), "exists": folder.path.is_dir() });
+        let program = |program: &Program| {
+            let path = program.path.as_ref().map(|path| path.to_string_lossy().into_owned());
+            let facts = json!({ "path": path, "version": program.version, "problem": program.problem });
+            (program.kind.name().to_owned(), facts)
+        };
+        let programs: serde_json::Map<String, serde_json::Value> = programs().iter().map(program).collect();
+        let folder = |folder: &parlor_found::Folder| json!({ "agent": folder.agent.name(), "path": folder.path.to_string_lossy(), "exists": folder.path.is_dir() });
         report["programs"] = programs.into();
-        report["folders"] = find::folders().iter().map(folder).collect();
+        report["folders"] = parlor_found::folders().iter().map(folder).collect();
     }
     serde_json::to_writer_pretty(&mut output, &report)?;
     writeln!(output)?;
@@ -112,14 +113,15 @@ fn write_text(mut output: Output, machine: bool, accounts: &[Account], total: &T
 
 fn write_machine(output: &mut Output) -> Result<()> {
     writeln!(output, "agents")?;
-    for name in PROGRAMS {
-        let place = on_path(name).map_or_else(|| "not on PATH".to_owned(), |path| path.display().to_string());
-        writeln!(output, "  {name:<7} {}", plain(&place))?;
+    for program in programs() {
+        let path = program.path.as_ref().map(|path| path.display().to_string());
+        let facts = [program.version, path, program.problem].into_iter().flatten().collect::<Vec<_>>();
+        writeln!(output, "  {:<7} {}", program.kind.name(), plain(&facts.join(" · ")))?;
     }
     writeln!(output, "folders")?;
-    for folder in find::folders() {
+    for folder in parlor_found::folders() {
         let files = if folder.path.is_dir() {
-            format!("{} files", find::files_in(&folder.path).len())
+            format!("{} files", parlor_found::files_in(&folder.path).len())
         } else {
             "not there".to_owned()
         };
@@ -160,19 +162,11 @@ fn write_account(output: &mut Output, account: &Account) -> Result<()> {
     Ok(())
 }
 
-/// The file that would be run under this name.
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_program(path))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.with_extension("exe").is_file() || path.with_extension("cmd").is_file()
+/// The agents of this machine, asked for their versions.
+fn programs() -> Vec<Program> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_or_else(
+        |_| Vec::new(),
+        |runtime| runtime.block_on(parlor_agent::programs(&Settings::from_env())),
+    )
 }

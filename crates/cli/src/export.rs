@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail};
 use crate::args::{Export, ExportFormat};
 use crate::conversation::Conversation;
 use crate::form::{self, Look};
+use crate::input::{self, Meant};
 use crate::output::Output;
-use crate::source::Source;
 use crate::terminal::plain;
 
 /// Lines of a text export are this wide where it has rules and tables: it has no terminal.
@@ -23,16 +23,20 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         Some(format) => format,
         None => by_extension(&args.output)?,
     };
-    let source = Source::named(&args.session)?;
-    let format = source.format(args.from.input)?;
-    let conversation = Conversation::whole(&source, format);
+    let (conversation, own) = match input::meant(&args.session, &args.house)? {
+        Meant::Kept(kept, id) => (kept.conversation(&id)?, None),
+        Meant::Source(source) => {
+            let format = input::format(&source, args.from.input)?;
+            (Conversation::whole(&source, format), source.path)
+        }
+    };
     let look = Look { form: form.into(), thinking: true, color: false, width: WIDTH };
     if args.output == Path::new("-") {
         let mut output = Output::stdout();
         form::write(&conversation, look, &mut output)?;
         output.finish()?;
     } else {
-        write_file(&args.output, &source, |output| form::write(&conversation, look, output))?;
+        write_file(&args.output, own.as_deref(), |output| form::write(&conversation, look, output))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -53,13 +57,13 @@ fn by_extension(path: &Path) -> Result<ExportFormat> {
 /// Writes beside the file and moves it into place, so that a failure leaves what was there before.
 fn write_file(
     path: &Path,
-    source: &Source,
+    own: Option<&Path>,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<()>,
 ) -> Result<()> {
     let name = plain(&path.to_string_lossy());
     let same =
         |own: &Path| own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own));
-    if source.path.as_deref().is_some_and(same) {
+    if own.is_some_and(same) {
         bail!("`{name}` is the session itself; choose another name for the export");
     }
     // A device or a pipe is written to as it is.

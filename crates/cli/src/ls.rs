@@ -8,16 +8,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use parlor_found::{Found, Row, arrange, skim};
 use rayon::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
-use crate::args::Ls;
+use crate::args::{House, Ls};
 use crate::cache::Cache;
-use crate::find::Found;
+use crate::data;
+use crate::kept::Kept;
 use crate::output::{Output, remark};
-use crate::skim::{Row, skim};
+use crate::progress;
 use crate::terminal::{Terminal, cut, pad, plain};
-use crate::{find, progress};
 
 /// The shortest start of an id that is printed: what people are used to from git.
 const SHORT_ID: usize = 8;
@@ -27,13 +28,13 @@ const PROJECT_WIDTH: usize = 24;
 
 /// Lists the sessions of this machine.
 pub(crate) fn run(args: &Ls, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
-    let rows = rows(&find::sessions());
+    let rows = all(&args.house)?;
     if args.json {
         return json(&rows);
     }
     if rows.is_empty() {
         let folders: Vec<String> =
-            find::folders().iter().map(|folder| format!("  {}", folder.path.display())).collect();
+            parlor_found::folders().iter().map(|folder| format!("  {}", folder.path.display())).collect();
         remark(&format!("no sessions found in\n{}", folders.join("\n")));
         return Ok(ExitCode::SUCCESS);
     }
@@ -41,14 +42,27 @@ pub(crate) fn run(args: &Ls, terminal: &Terminal, no_pager: bool) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
+/// The id of the session that changed last.
+pub(crate) fn newest(house: &House) -> Result<Option<String>> {
+    Ok(all(house)?.into_iter().next().map(|row| row.id))
+}
+
+/// All sessions, those in files and those that the house keeps, newest first.
+fn all(house: &House) -> Result<Vec<Row>> {
+    let kept = Kept::look(&data::folder(house)?)?;
+    let mut sessions = parlor_found::sessions();
+    sessions.extend(kept.as_ref().map(Kept::sessions).transpose()?.unwrap_or_default());
+    Ok(rows(&sessions, kept.as_ref()))
+}
+
 /// What a list says of these sessions, newest first. Sessions whose files have not changed are not read
 /// again.
-pub(crate) fn rows(sessions: &[Found]) -> Vec<Row> {
+fn rows(sessions: &[Found], kept: Option<&Kept>) -> Vec<Row> {
     let cache = Cache::load();
     let known: Vec<Option<Option<Row>>> = sessions.iter().map(|found| cache.get(found)).collect();
     let mut unread: Vec<&Found> =
         sessions.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(found, _)| found).collect();
-    let read = read_all(&mut unread);
+    let read = read_all(&mut unread, kept);
     let all = |(found, known): (&'_ Found, Option<Option<Row>>)| {
         known.unwrap_or_else(|| read.get(found.file.path.as_path()).cloned().flatten())
     };
@@ -60,7 +74,7 @@ pub(crate) fn rows(sessions: &[Found]) -> Vec<Row> {
 }
 
 /// Reads sessions on all cores, the largest first, so that no core is left alone with it at the end.
-fn read_all<'a>(sessions: &mut [&'a Found]) -> HashMap<&'a Path, Option<Row>> {
+fn read_all<'a>(sessions: &mut [&'a Found], kept: Option<&Kept>) -> HashMap<&'a Path, Option<Row>> {
     if sessions.is_empty() {
         // No thread is started for nothing.
         return HashMap::new();
@@ -68,7 +82,7 @@ fn read_all<'a>(sessions: &mut [&'a Found]) -> HashMap<&'a Path, Option<Row>> {
     sessions.sort_by_key(|found| std::cmp::Reverse(found.file.size));
     let bar = progress::bar(sessions.iter().map(|found| found.file.size).sum());
     let read = sessions.par_iter().map(|found| {
-        let row = skim(found);
+        let row = kept.and_then(|kept| kept.row(found)).or_else(|| skim(found));
         bar.inc(found.file.size);
         (found.file.path.as_path(), row)
     });
@@ -80,33 +94,6 @@ fn read_all<'a>(sessions: &mut [&'a Found]) -> HashMap<&'a Path, Option<Row>> {
 /// The same for sessions outside of the agents' folders, whose rows are not kept.
 pub(crate) fn rows_uncached(sessions: &[Found]) -> Vec<Row> {
     arrange(sessions.par_iter().filter_map(skim).collect())
-}
-
-/// Adds subagents' rows to the ones that spawned them, and puts the newest first.
-fn arrange(rows: Vec<Row>) -> Vec<Row> {
-    let (subagents, mut rows): (Vec<Row>, Vec<Row>) =
-        rows.into_iter().partition(|row| row.subagent_of.is_some());
-    let places: HashMap<String, usize> =
-        rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
-    let owners: HashMap<&str, &str> = subagents
-        .iter()
-        .map(|row| (row.id.as_str(), row.subagent_of.as_deref().unwrap_or_default()))
-        .collect();
-    for subagent in &subagents {
-        let mut owner = subagent.subagent_of.as_deref().unwrap_or_default();
-        // A subagent's subagent belongs to the session at the top; a bound, because files may name each
-        // other.
-        for _ in 0..8 {
-            owner = owners.get(owner).copied().unwrap_or(owner);
-        }
-        if let Some(row) = places.get(owner).and_then(|place| rows.get_mut(*place)) {
-            row.tokens.add(&subagent.tokens);
-            row.subagents += 1;
-            row.size = row.size.saturating_add(subagent.size);
-        }
-    }
-    rows.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.path.cmp(&b.path)));
-    rows
 }
 
 /// Writes the table.

@@ -4,22 +4,31 @@
 mod account;
 mod args;
 mod cache;
+mod client;
 mod conversation;
 mod convert;
+mod data;
 mod doctor;
 mod export;
-mod find;
 mod form;
+mod guest;
+mod input;
+mod kept;
+mod link;
+mod listen;
 mod ls;
+mod mcp;
 mod output;
 mod pager;
+mod permits;
+mod printer;
 mod progress;
+mod run;
+mod search;
+mod serve;
 mod show;
-mod skim;
-mod source;
-mod subagent;
+mod tail;
 mod terminal;
-mod welcome;
 
 use std::process::ExitCode;
 
@@ -35,7 +44,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let typed = Typed::parse();
-    match run(&typed) {
+    match carry_out(&typed) {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -45,10 +54,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(typed: &Typed) -> Result<ExitCode> {
+fn carry_out(typed: &Typed) -> Result<ExitCode> {
     let terminal = Terminal::of_stdout(typed.color);
     match &typed.command {
-        None => welcome::run(&terminal, typed.no_pager),
+        None => serve::run(&args::Serve::default()),
+        Some(Command::Serve(args)) => serve::run(args),
+        Some(Command::Run(args)) => run::run(args, &terminal),
+        Some(Command::Link(args)) => link::link(args),
+        Some(Command::StopAll(args)) => link::stop_all(args),
+        Some(Command::Tail(args)) => tail::run(args, &terminal),
+        Some(Command::Permits(args)) => permits::run(args),
+        Some(Command::Search(args)) => search::run(args, &terminal),
+        Some(Command::Mcp) => mcp::run(),
+        Some(Command::DemoAgent) => Ok(parlor_agent::demo::main()),
         Some(Command::Show(args)) => show::run(args, &terminal, typed.no_pager),
         Some(Command::Export(args)) => export::run(args),
         Some(Command::Convert(args)) => convert::run(args),

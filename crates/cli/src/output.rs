@@ -1,5 +1,6 @@
 //! Where a command writes: stdout, or a pager when a person looks at a terminal.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 
 use crate::pager::Pager;
@@ -45,6 +46,15 @@ impl Write for Output {
             Output::Pager(pager) => pager.flush(),
         }
     }
+}
+
+/// Writes values to stdout, one a line, at once.
+pub(crate) fn print_lines(values: impl Iterator<Item = impl Display>) -> anyhow::Result<()> {
+    let mut output = Output::stdout();
+    for value in values {
+        writeln!(output, "{value}")?;
+    }
+    Ok(output.finish()?)
 }
 
 /// True when the reader went away: no reason to complain, the user has seen enough.

@@ -5,32 +5,42 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use bytes::Bytes;
 
 use crate::args::{Show, ShowFormat};
 use crate::conversation::{Conversation, last_lines};
 use crate::form::{self, Look};
+use crate::input::Meant;
 use crate::output::{Output, remark};
-use crate::source::Source;
 use crate::terminal::{Terminal, plain};
-use crate::{find, ls};
+use crate::{input, ls};
 
 /// Shows a session, or lists those of a folder.
 pub(crate) fn run(args: &Show, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
     if Path::new(&args.session).is_dir() {
         return list(Path::new(&args.session), terminal, no_pager);
     }
-    let source = Source::named(&args.session)?;
-    if source.is_blank() {
+    let meant = input::meant(&args.session, &args.house)?;
+    if let Meant::Source(source) = &meant
+        && source.is_blank()
+    {
         remark(&format!("`{}` is empty: there is nothing to show", source.name));
         return Ok(ExitCode::SUCCESS);
     }
     if args.raw {
-        return raw(&source, args.last, terminal, no_pager);
+        let bytes = match meant {
+            Meant::Source(source) => source.bytes,
+            Meant::Kept(kept, id) => kept.raw(&id)?.into(),
+        };
+        return raw(&bytes, args.last, terminal, no_pager);
     }
-    let format = source.format(args.from.input)?;
-    let conversation = match args.last {
-        None => Conversation::whole(&source, format),
-        Some(wanted) => Conversation::last(&source, format, wanted),
+    let conversation = match (&meant, args.last) {
+        (Meant::Kept(kept, id), None) => kept.conversation(id)?,
+        (Meant::Kept(kept, id), Some(wanted)) => kept.conversation(id)?.end(wanted),
+        (Meant::Source(source), None) => Conversation::whole(source, input::format(source, args.from.input)?),
+        (Meant::Source(source), Some(wanted)) => {
+            Conversation::last(source, input::format(source, args.from.input)?, wanted)
+        }
     };
     let look =
         Look { form: args.format, thinking: args.thinking, color: terminal.color, width: terminal.width };
@@ -44,9 +54,9 @@ pub(crate) fn run(args: &Show, terminal: &Terminal, no_pager: bool) -> Result<Ex
 }
 
 /// The records as they were written.
-fn raw(source: &Source, last: Option<usize>, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
+fn raw(bytes: &Bytes, last: Option<usize>, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
     let mut output = Output::paged(terminal, no_pager);
-    let bytes = last.map_or_else(|| source.bytes.clone(), |lines| last_lines(&source.bytes, lines));
+    let bytes = last.map_or_else(|| bytes.clone(), |lines| last_lines(bytes, lines));
     output.write_all(&bytes)?;
     output.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -54,7 +64,7 @@ fn raw(source: &Source, last: Option<usize>, terminal: &Terminal, no_pager: bool
 
 /// The sessions in a folder.
 fn list(folder: &Path, terminal: &Terminal, no_pager: bool) -> Result<ExitCode> {
-    let rows = ls::rows_uncached(&find::sessions_in(folder));
+    let rows = ls::rows_uncached(&parlor_found::sessions_in(folder));
     if rows.is_empty() {
         bail!("`{}` is a folder without sessions; name a session's file", plain(&folder.to_string_lossy()));
     }

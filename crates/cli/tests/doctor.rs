@@ -74,13 +74,17 @@ fn without_arguments_it_looks_at_the_machine() {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(&codex, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let ran = home.run(&["doctor"]).exits(0).says("claude  not on PATH").says(codex.to_str().unwrap());
-    ran.says("pi      not on PATH")
+    let ran = home
+        .run(&["doctor"])
+        .exits(0)
+        .says("claude  Claude Code is not installed")
+        .says(codex.to_str().unwrap());
+    ran.says("pi      Pi is not installed")
         .says("(1 files)")
         .says("(not there)")
         .says("total: 1 files, 4 lines: 4 shown");
     let report = home.run(&["doctor", "--json"]).exits(0).json();
-    assert_eq!(report["programs"]["claude"], json!(null));
+    assert_eq!(report["programs"]["claude"]["path"], json!(null));
     assert_eq!(report["folders"][0]["exists"], true);
 }
 

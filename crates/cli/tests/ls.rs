@@ -1,4 +1,4 @@
-//! `parlor ls` and bare `parlor`: what is on this machine.
+//! `parlor ls`: what is on this machine.
 
 mod common;
 
@@ -117,19 +117,6 @@ fn a_table_stays_a_table_when_ids_share_their_start() {
         let id = line.split_whitespace().next().unwrap();
         home.run(&["show", id, "--format", "text"]).exits(0).says("answer 0");
     }
-}
-
-#[test]
-fn alone_it_lists_what_there_is() {
-    let home = Home::new();
-    home.session("here-1", talk("here-1", 1));
-    home.run(&[]).exits(0).says("here-1").says("question 0");
-}
-
-#[test]
-fn alone_on_an_empty_machine_it_shows_an_example() {
-    let home = Home::new();
-    home.run(&[]).exits(0).says("tomatoes").complains("This is an example").complains("parlor doctor");
 }
 
 #[cfg(target_os = "linux")]

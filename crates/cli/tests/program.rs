@@ -16,7 +16,20 @@ use common::{Home, talk};
 fn help_has_examples_and_exit_codes() {
     let home = Home::new();
     home.run(&["--help"]).exits(0).says("Exit codes").says("NO_COLOR");
-    for command in ["show", "export", "convert", "ls", "doctor", "completions"] {
+    home.run(&["help", "tail"]).exits(0).says("parlor tail");
+    for command in [
+        "serve",
+        "run",
+        "tail",
+        "permits",
+        "search",
+        "show",
+        "export",
+        "convert",
+        "ls",
+        "doctor",
+        "completions",
+    ] {
         home.run(&[command, "--help"]).exits(0).says("Example").says(&format!("parlor {command}"));
     }
     home.run(&["--version"]).exits(0).says("parlor 0.");

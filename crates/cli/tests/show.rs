@@ -126,6 +126,8 @@ fn only_the_last_entries() {
     let texts: Vec<&str> = entries.iter().map(|entry| entry["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["answer 498", "question 499", "answer 499"]);
     assert_eq!(shown["session"]["cwd"], "/home/kit/garden");
+    let read = home.run(&["show", file, "--last", "3"]).exits(0).out;
+    assert!(!read.contains("prompts"), "nobody has counted them: {read}");
     let all = home.run(&["show", file, "--last", "100000", "--format", "json"]).exits(0).json();
     assert_eq!(all["entries"].as_array().unwrap().len(), 1000);
     let none = home.run(&["show", file, "--last", "0", "--format", "json"]).exits(0).json();

@@ -7,6 +7,10 @@
     reason = "tests run the program and may panic"
 )]
 
+pub(crate) mod house;
+pub(crate) mod page;
+pub(crate) mod stage;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
