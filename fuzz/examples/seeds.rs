@@ -20,6 +20,10 @@ fn main() -> std::io::Result<()> {
             }
         }
     }
+    let sessions = Format::ALL.map(|format| (format.name(), sessions::lines(format)));
+    for (number, log) in parlor_fuzz::house::seeds(&sessions).iter().enumerate() {
+        write("house", &format!("log-{number}"), log)?;
+    }
     for (target, texts) in [("markdown", &MARKDOWN[..]), ("ansi", &ANSI), ("diff", &DIFF)] {
         for (number, text) in texts.iter().enumerate() {
             write(target, &format!("text-{number}"), text.as_bytes())?;
@@ -28,7 +32,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-const MARKDOWN: [&str; 8] = [
+const MARKDOWN: [&str; 9] = [
     "# Title\n\nWords *soft* **loud** ~~gone~~ `code` <https://a.test> [link](https://b.test \"t\") ![alt](x.png)\n",
     "- one\n  - two\n    1. three\n- [x] done\n- [ ] open\n\n> quote\n> > deeper\n",
     "| a | b |\n|:--|--:|\n| 1 | `|` |\n",
@@ -37,6 +41,7 @@ const MARKDOWN: [&str; 8] = [
     "[a][r] [r] &amp; &#60; \\* a\\\nb  \nc\n\n[r]: https://c.test 'title'\n",
     "Setext\n===\n\n---\n\n    indented\n\nmail <a@b.test> http://d.test/e_(f).\n",
     "```json\n{\"a\": [1, true, null, \"x\\n\"]}\n```\n```diff\n- a\n+ b\n@@ -1 +1 @@\n```\n```python\n'''x\n",
+    "|lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem` ` **x**|b ☝`\u{fe0f}` ` `|\n|-|-|\n|`   ` ` ` a|日本` `|\n",
 ];
 
 const ANSI: [&str; 5] = [

@@ -2,21 +2,21 @@
 //! asserted here is promised to readers.
 
 use bytes::Bytes;
-use parlor_dialect::{Decoder, Format, Splitter};
+use parlor_dialect::{Decoder, Format, House, Splitter};
 use parlor_model::block::{Block, Notice, NoticeKind, Reply, Thought};
 use parlor_model::entry::Entry;
 use parlor_model::line::Line;
+use parlor_model::outline::Outline;
+use parlor_model::record::Record;
 use parlor_model::session::Session;
 use parlor_model::tool::{FileChange, FilePatch, Output, Tool, ToolState};
-use parlor_render::{
-    Context, Html, Limits, Options, Outline, Paint, entry_html, export_markdown, page, plain,
-};
-use parlor_tests::Whole;
+use parlor_render::{Context, Html, Limits, Options, Paint, entry_html, export_markdown, page, plain};
+use parlor_tests::{Whole, markup, screen};
+use parlor_transcript::Transcript;
 use pulldown_cmark::{Event, Parser};
 use serde_json::json;
 
-mod markup;
-mod screen;
+pub mod house;
 
 /// Reads and folds lines of a format: every line has one fate, and the result depends on nothing but the lines.
 pub fn dialect(format: Format, data: &[u8]) {
@@ -36,10 +36,7 @@ pub fn dialect(format: Format, data: &[u8]) {
     for step in &whole.steps {
         assert!(step.touched.iter().all(|touched| *touched < whole.entries().len()));
     }
-    let mut ids: Vec<_> = whole.entries().iter().map(|entry| &entry.id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), whole.entries().len(), "two entries have one id");
+    check_ids(whole.entries());
 
     let again = Whole::read_in_pieces(Some(format), data, &[choice(data, data.len() + 1)]);
     assert_eq!(again.steps, whole.steps, "reading again, in pieces");
@@ -51,12 +48,66 @@ pub fn dialect(format: Format, data: &[u8]) {
     }
 }
 
+/// Reads and folds the log of a session: two who read it agree after every record, what a record is said to touch is all
+/// that it changes, and what comes of it can be shown.
+pub fn house(data: &[u8]) {
+    let records = house::records(data);
+    let format = Format::ALL.get(choice(data, 2 * Format::ALL.len())).copied();
+    let (mut one, mut other) = (Fold::new(format), Fold::new(format));
+    let mut follower: Vec<Entry> = Vec::new();
+    for record in &records {
+        let touched = one.step(record);
+        assert_eq!(other.step(record), touched, "record {}", record.seq);
+        assert_eq!(one.transcript.session(), other.transcript.session(), "record {}", record.seq);
+        let (entries, others) = (one.transcript.entries(), other.transcript.entries());
+        for index in touched {
+            assert_eq!(entries[index], others[index], "record {}", record.seq);
+            follower.resize(follower.len().max(index + 1), entries[index].clone());
+            follower[index] = entries[index].clone();
+        }
+    }
+    let (session, entries) = (one.transcript.session(), one.transcript.entries());
+    assert_eq!(follower, entries, "more changed than was touched");
+    assert_eq!(other.transcript.entries(), entries);
+    check_ids(entries);
+    // One reader is enough here: showing takes far longer than reading, and other targets try both.
+    let options = &options(data)[choice(data, 2)];
+    markup::check_page(page::page(session, entries, options).as_str(), "");
+    texts(session, entries, options, 20 + choice(data, 120));
+}
+
+/// One who reads a log.
+struct Fold {
+    house: House,
+    transcript: Transcript,
+}
+
+impl Fold {
+    fn new(format: Option<Format>) -> Fold {
+        Fold { house: House::new(format), transcript: Transcript::default() }
+    }
+
+    /// Reads one more record; gives the entries that it touched.
+    fn step(&mut self, record: &Record) -> Vec<usize> {
+        let mut events = Vec::new();
+        let (line, reading) = self.house.read(record, &mut events);
+        self.transcript.fold(record.seq, &line, &reading, events)
+    }
+}
+
+fn check_ids(entries: &[Entry]) {
+    let mut ids: Vec<_> = entries.iter().map(|entry| &entry.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), entries.len(), "two entries have one id");
+}
+
 /// The page of a conversation is well-formed and holds only our own markup.
 pub fn render_html(data: &[u8]) {
     let whole = recognised(data);
     for options in options(data) {
         let page = page::page(whole.transcript.session(), whole.entries(), &options);
-        markup::check_page(page.as_str());
+        markup::check_page(page.as_str(), "");
     }
 }
 
@@ -162,7 +213,7 @@ fn entries(data: &[u8], blocks: Vec<Block>) {
         for index in 0..entries.len() {
             let mut html = Html::default();
             entry_html::entry(&context, index, &mut html);
-            markup::check(html.as_str());
+            markup::check(html.as_str(), "");
         }
         texts(&session, &entries, &options, 20 + choice(data, 120));
     }
@@ -175,13 +226,13 @@ fn texts(session: &Session, entries: &[Entry], options: &Options, width: usize) 
         parlor_render::terminal::transcript(session, entries, options, width, Paint { colour: false });
     // A space under a background is worth keeping, but nobody reads one at the end of a line.
     let ends = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
-    assert_eq!(ends(&screen::check_coloured(&coloured)), ends(&colourless), "colour changes the text");
-    screen::check(&colourless);
+    assert_eq!(ends(&screen::check_coloured(&coloured, "")), ends(&colourless), "colour changes the text");
+    screen::check(&colourless, "");
     let export = export_markdown::transcript(session, entries, options);
-    screen::check(&export);
+    screen::check(&export, "");
     let html = |event| matches!(event, Event::Html(_) | Event::InlineHtml(_));
     assert!(!Parser::new(&export).any(html), "HTML in the export: {export}");
-    screen::check(&plain::transcript(session, entries, options));
+    screen::check(&plain::transcript(session, entries, options), "");
 }
 
 /// A number below `count` that depends on all of the input, so that the fuzzer need not spend bytes on it.
@@ -190,4 +241,19 @@ fn choice(data: &[u8], count: usize) -> usize {
         (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
     });
     (hash >> 16) as usize % count.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use parlor_tests::sessions;
+
+    use super::*;
+
+    #[test]
+    fn logs_keep_their_promises() {
+        let agents = Format::ALL.map(|format| (format.name(), sessions::lines(format)));
+        for seed in house::seeds(&agents) {
+            house(&seed);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Small sessions of every format, and the one way in which the suites read them. It asserts nothing itself.
+//! Small sessions of every format, the one way in which the suites read them, and the judges of what they become.
+//! Reading asserts nothing itself.
 
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
@@ -7,6 +8,8 @@ use parlor_model::event::{Event, Fate, Reading};
 use parlor_model::line::Line;
 use parlor_transcript::Transcript;
 
+pub mod markup;
+pub mod screen;
 pub mod sessions;
 pub mod shared;
 mod talk;

@@ -56,6 +56,8 @@ impl Talk {
         let touched: Vec<&Entry> = said.touched.iter().map(|index| &entries[*index]).collect();
         let step = Step {
             seq: self.whole.steps.len() as u64 - 1,
+            origin: parlor_model::record::Origin::Agent,
+            received: None,
             line: &line,
             reading: &said.reading,
             events: &said.events,

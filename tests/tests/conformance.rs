@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// How many rules each family has.
-const RULES: [(&str, usize); 5] = [("S0", 103), ("S1", 49), ("S2", 99), ("S3", 60), ("S4", 147)];
+const RULES: [(&str, usize); 6] = [("S0", 103), ("S1", 49), ("S2", 99), ("S3", 60), ("S4", 147), ("T", 30)];
 
 /// The parts of Parlor that a rule may wait for.
 const PARTS: [&str; 6] = ["agents", "hub", "page", "server", "store", "voice"];
@@ -26,11 +26,18 @@ fn rows() -> Vec<Row> {
         let [number, rule, tests] = cells.as_slice() else { panic!("not three cells: {line}") };
         Row { number: (*number).into(), rule: (*rule).into(), tests: (*tests).into() }
     };
-    page.lines().filter(|line| line.starts_with("| S")).map(row).collect()
+    let is_row = |line: &&str| RULES.iter().any(|(family, _)| line.starts_with(&format!("| {family}-")));
+    page.lines().filter(is_row).map(row).collect()
 }
 
 /// The files in which a test of that package and path may be.
 fn files(package: &str, path: &str) -> Vec<PathBuf> {
+    if package == "web" {
+        return vec![root().join(format!("web/tests/{path}.test.mjs"))];
+    }
+    if package == "browser" {
+        return vec![root().join(format!("tests/browser/{path}.test.mjs"))];
+    }
     if package == "tests" {
         return vec![root().join(format!("tests/tests/{path}.rs"))];
     }
@@ -42,12 +49,20 @@ fn files(package: &str, path: &str) -> Vec<PathBuf> {
 /// How often a source has a test of that name that runs.
 fn count(source: &str, name: &str) -> usize {
     let lines: Vec<&str> = source.lines().map(str::trim).collect();
-    let head = format!("fn {name}(");
+    let (head, waits) = (format!("fn {name}("), format!("async fn {name}("));
+    // The page's tests have sentences for names; here their blanks are underscores and their commas are left out.
+    let sentence = |line: &str| {
+        let head = line.strip_prefix("test(\"").or_else(|| line.strip_prefix("scene(\""));
+        let said = head.and_then(|rest| rest.split_once("\", "));
+        said.is_some_and(|(said, _)| said.replace([',', ';', ':'], "").replace(' ', "_") == name)
+    };
     let runs = |at: usize| {
         let above: Vec<&&str> = lines[..at].iter().rev().take_while(|line| line.starts_with("#[")).collect();
-        above.iter().any(|line| **line == "#[test]") && !above.iter().any(|line| line.starts_with("#[ignore"))
+        let test = |line: &str| line == "#[test]" || line.starts_with("#[tokio::test");
+        above.iter().any(|line| test(line)) && !above.iter().any(|line| line.starts_with("#[ignore"))
     };
-    (0..lines.len()).filter(|at| lines[*at].starts_with(&head) && runs(*at)).count()
+    let rust = |at: usize| (lines[at].starts_with(&head) || lines[at].starts_with(&waits)) && runs(at);
+    (0..lines.len()).filter(|at| rust(*at) || sentence(lines[*at])).count()
 }
 
 #[test]

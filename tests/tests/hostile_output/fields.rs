@@ -4,9 +4,11 @@ use parlor_model::block::{
     Attachment, Author, Block, Notice, NoticeKind, Prompt, Reply, Source, Thought, Unknown,
 };
 use parlor_model::entry::Entry;
-use parlor_model::event::Ask;
+use parlor_model::event::{Ask, Decision};
 use parlor_model::json::Json;
+use parlor_model::order::Choice;
 use parlor_model::session::{Phase, Session};
+use parlor_model::text::Text;
 use parlor_model::time::Time;
 use parlor_model::tool::{FileChange, FilePatch, Hunk, Output, Piece, Tool, ToolState, Totals};
 use serde_json::{Value, json};
@@ -58,7 +60,7 @@ pub(crate) fn session(text: &str) -> Session {
         branch: Some(text.into()),
         version: Some(text.into()),
         phase: Phase::Executing { tool: text.into() },
-        queue: vec![text.into()],
+        queue: vec![Text::from(text).into()],
         ..Session::default()
     }
 }
@@ -295,6 +297,20 @@ fn outputs(text: &str, add: &mut Add<'_>) {
     add("ask-id", Shown::Aside, asked(text, None, vec![]));
     add("ask-reason", Shown::Line(1_000), asked("x", Some(text), vec![]));
     add("ask-options", Shown::Line(200), asked("x", None, vec![text, text]));
+    let decided = |reason: &str, by: &str| {
+        let decision = Decision {
+            choice: Choice::Deny,
+            reason: Some(reason.into()),
+            by: Some(by.into()),
+            at: Some(Time(1)),
+        };
+        Block::Tool(Box::new(Tool {
+            decision: Some(Box::new(decision)),
+            ..Tool::call("Bash", json!({"command": "x"}).into())
+        }))
+    };
+    add("decision-reason", Shown::Line(400), decided(text, "x"));
+    add("decision-by", Shown::Line(60), decided("x", text));
 }
 
 /// What stands under a task and within a run of reads.

@@ -3,7 +3,6 @@
 
 mod fields;
 mod markup;
-mod screen;
 mod strings;
 
 use std::collections::HashMap;
@@ -15,9 +14,9 @@ use parlor_model::session::Session;
 use parlor_render::{
     Context, Html, Limits, Options, Outline, Paint, entry_html, export_markdown, page, plain, terminal,
 };
+use parlor_tests::screen::{self, squeezed, visible};
 use parlor_tests::{Whole, sessions};
 use pulldown_cmark::{Event, Parser, Tag};
-use screen::{squeezed, visible};
 use serde_json::Value;
 use strings::{POLYGLOT, Trick};
 

@@ -1,86 +1,16 @@
 //! What a page may hold, by the tree that a browser's parser makes of it. It must not look at the source text alone:
-//! what counts is what a browser sees.
+//! what counts is what a browser sees. What may be in it is the list of the stricter judge, which sees the page first.
 
 use std::collections::{HashMap, HashSet};
 
 use ammonia::Builder;
+use parlor_tests::markup::{self, ATTRIBUTES, ELEMENTS};
+use parlor_tests::screen;
 use scraper::{ElementRef, Html};
-
-/// Elements in a body.
-const ELEMENTS: [&str; 44] = [
-    "a",
-    "article",
-    "b",
-    "blockquote",
-    "body",
-    "br",
-    "code",
-    "del",
-    "details",
-    "div",
-    "em",
-    "figcaption",
-    "figure",
-    "footer",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "i",
-    "img",
-    "input",
-    "li",
-    "main",
-    "mark",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "small",
-    "span",
-    "strong",
-    "summary",
-    "table",
-    "tbody",
-    "td",
-    "th",
-    "thead",
-    "time",
-    "tr",
-    "ul",
-];
-
-/// Attributes of any of them; [`check_value`] says what they may hold and where.
-const ATTRIBUTES: [&str; 21] = [
-    "alt",
-    "aria-label",
-    "checked",
-    "class",
-    "data-ask",
-    "data-since",
-    "datetime",
-    "disabled",
-    "hidden",
-    "href",
-    "id",
-    "loading",
-    "open",
-    "rel",
-    "role",
-    "src",
-    "start",
-    "target",
-    "title",
-    "type",
-    "aria-hidden",
-];
 
 /// Checks a whole page, and gives the text of every element that has an id.
 pub(crate) fn check_page(page: &str, context: &str) -> HashMap<String, String> {
+    markup::check_page(page, context);
     let tree = Html::parse_document(page);
     assert!(tree.errors.is_empty(), "{context}: {:?}", tree.errors);
     let children: Vec<ElementRef<'_>> = tree.root_element().child_elements().collect();
@@ -111,6 +41,7 @@ pub(crate) fn check_page(page: &str, context: &str) -> HashMap<String, String> {
 
 /// Checks a piece of a page, also against a sanitizer.
 pub(crate) fn check_piece(html: &str, context: &str) {
+    markup::check(html, context);
     let tree = Html::parse_fragment(html);
     assert!(tree.errors.is_empty(), "{context}: {:?}", tree.errors);
     check_elements(tree.root_element(), context);
@@ -142,7 +73,7 @@ fn check_elements(top: ElementRef<'_>, context: &str) {
         }
     }
     for text in top.text() {
-        super::screen::check(text, context);
+        screen::check(text, context);
     }
 }
 
@@ -155,7 +86,7 @@ fn is_harmless(element: &ElementRef<'_>, attribute: &str, value: &str) -> bool {
         "class" => chars("- "),
         "id" => value.starts_with("e-"),
         "datetime" | "data-since" => chars("-:.TZ+"),
-        "alt" | "aria-label" | "title" | "data-ask" => !value.contains(super::screen::is_hidden),
+        "alt" | "aria-label" | "title" | "data-ask" => !value.contains(screen::is_hidden),
         "type" => name == "input" && value == "checkbox" && element.value().attr("disabled").is_some(),
         "start" => name == "ol" && chars(""),
         "loading" => value == "lazy",
@@ -210,5 +141,5 @@ fn outline(top: ElementRef<'_>) -> Vec<String> {
         attributes.sort_unstable();
         format!("{} {attributes:?}", element.value().name())
     });
-    elements.chain(top.text().map(super::screen::squeezed).filter(|text| !text.is_empty())).collect()
+    elements.chain(top.text().map(screen::squeezed).filter(|text| !text.is_empty())).collect()
 }

@@ -1,14 +1,14 @@
-//! What may reach a terminal or a text file, written down apart from the crate that makes it.
+//! What may reach a terminal or a text file, written down apart from the crate that makes it. It must not know who wrote it.
 
 /// True for what must never reach a reader raw: controls but for line ends and tabs, and what turns text around.
-pub(crate) fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     let turns =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     turns || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 /// The text as a reader must see it.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars() {
         match c {
@@ -22,12 +22,12 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 /// The text without white space, which layout may change.
-pub(crate) fn squeezed(text: &str) -> String {
+pub fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 /// Text without colours has no escapes at all.
-pub(crate) fn check(text: &str, context: &str) {
+pub fn check(text: &str, context: &str) {
     if let Some((at, c)) = text.char_indices().find(|(_, c)| is_hidden(*c)) {
         let from = text.floor_char_boundary(at.saturating_sub(60));
         panic!("{context}: {c:?} after {:?}", &text[from..at]);
@@ -35,7 +35,7 @@ pub(crate) fn check(text: &str, context: &str) {
 }
 
 /// Text with colours has no escapes but those, and loses nothing with them. Gives it without.
-pub(crate) fn check_coloured(text: &str, context: &str) -> String {
+pub fn check_coloured(text: &str, context: &str) -> String {
     let mut pieces = text.split('\x1b');
     let mut bare = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -47,4 +47,17 @@ pub(crate) fn check_coloured(text: &str, context: &str) -> String {
     }
     check(&bare, context);
     bare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_pass() {
+        assert_eq!(check_coloured("\x1b[1;31mred\x1b[0m\n", "red"), "red\n");
+        for bad in ["\x1b[2J", "\x1b]0;x\x07", "\x1b[31", "a\x08", "\u{202e}", "\u{9b}m"] {
+            assert!(std::panic::catch_unwind(|| check_coloured(bad, "bad")).is_err(), "{bad:?}");
+        }
+    }
 }
