@@ -58,6 +58,19 @@ impl House {
         Guest::of(&self.url, &self.token)
     }
 
+    /// What each of its threads does at this moment, for a test that waits in vain.
+    pub(crate) fn threads(&self) -> String {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten();
+        let thread = |task: std::fs::DirEntry| {
+            let read = |name| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+            let state =
+                read("status").lines().find_map(|line| line.strip_prefix("State:\t").map(str::to_owned));
+            let (state, call) = (state.unwrap_or_default(), read("syscall"));
+            format!("{} {state} in {}, system call {}", read("comm").trim(), read("wchan"), call.trim())
+        };
+        tasks.flatten().map(thread).collect::<Vec<_>>().join("\n")
+    }
+
     /// Ends the house without a word.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

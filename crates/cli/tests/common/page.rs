@@ -72,8 +72,13 @@ pub(crate) fn exported(house: &House, session: &str) -> String {
     let path = format!("/api/sessions/{session}/export?format=html&offset_s=0");
     let token = &house.token;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let mut answer = Vec::new();
+    let read = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8(answer).unwrap();
+    if let Err(error) = read {
+        let (came, threads) = (answer.len(), house.threads());
+        panic!("{path}: {error} after {came} bytes; the house's threads:\n{threads}");
+    }
     let (_, main) =
         answer.split_once("<main class=\"talk\">\n").unwrap_or_else(|| panic!("no export: {answer}"));
     main.split_once("</main>").unwrap().0.to_owned()
