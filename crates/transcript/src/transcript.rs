@@ -169,6 +169,12 @@ impl Transcript {
     }
 
     fn put(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) {
+        if let (None, Block::Notice(Notice { kind: NoticeKind::Compaction { after: Some(after), .. }, .. })) =
+            (&under, &block)
+        {
+            // Until the next answer nothing else says how full it is.
+            self.session.context = *after;
+        }
         let next = self.entries.len();
         let index = *self.index.entry(key.clone()).or_insert(next);
         if index == next {

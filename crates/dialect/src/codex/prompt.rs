@@ -40,6 +40,13 @@ pub(crate) fn is_injected(text: &str) -> bool {
     INJECTED.iter().any(|start| text.starts_with(start))
 }
 
+/// What a person asked, where their editor has put a page about itself before it.
+pub(crate) fn asked_in_editor(text: &str) -> Option<&str> {
+    let page = text.trim_start().strip_prefix("# Context from my IDE setup:")?;
+    let (_, asked) = page.split_once("\n## My request for Codex:")?;
+    Some(asked.trim()).filter(|asked| !asked.is_empty())
+}
+
 /// Reads a content array (or a string) as a prompt. `None` when all of it is injected or empty.
 pub(crate) fn read(content: &Json, author: Author) -> Option<Prompt> {
     let mut texts: Vec<Text> = content.text().into_iter().collect();
@@ -118,6 +125,17 @@ mod tests {
         let mixed = serde_json::json!([{"text": "<skill>x</skill>"}, {"text": "do it"}]);
         assert_eq!(read(&mixed.into(), Author::Person).unwrap().text, "do it");
         assert_eq!(read(&serde_json::json!("bare").into(), Author::Person).unwrap().text, "bare");
+    }
+
+    #[test]
+    fn what_is_asked_in_an_editor_stands_below_what_the_editor_says() {
+        let page =
+            "# Context from my IDE setup:\n\n## Active file: a.rs\n\n## My request for Codex:\nWhy twice?\n";
+        assert_eq!(asked_in_editor(page), Some("Why twice?"));
+        for other in ["Why twice?", "# Context from my IDE setup:\n", "## My request for Codex:\nx", ""] {
+            assert_eq!(asked_in_editor(other), None, "{other}");
+        }
+        assert_eq!(asked_in_editor("# Context from my IDE setup:\n## My request for Codex:\n \n"), None);
     }
 
     #[test]

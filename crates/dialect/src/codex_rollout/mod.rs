@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 
 use parlor_model::Key;
 use parlor_model::block::{Author, Block, NoticeKind, Prompt, Reply, Thought};
-use parlor_model::event::{Event, Fate, Meta, Reading, Turn};
+use parlor_model::event::{Event, Fate, Meta, Reading, TitleRank, Turn};
 use parlor_model::json::{Kind, Reader};
 use parlor_model::line::Line;
 use parlor_model::rule::Rule;
@@ -19,7 +19,7 @@ use parlor_model::time::Time;
 
 use crate::codex::fields::{Field, Fields};
 use crate::codex::mirror::{Mirror, Source, Voice};
-use crate::codex::prompt::join;
+use crate::codex::prompt::{asked_in_editor, join};
 use crate::codex::{notice, unreadable};
 use crate::decoder::unknown;
 use crate::{Claim, Dialect};
@@ -182,6 +182,9 @@ impl CodexRollout {
         let key = self.key(id);
         if self.mirror.repeats(Voice::Prompt, source, &prompt.text.as_str(), &key).is_some() {
             return Fate::Hidden(Rule::Repeat);
+        }
+        if let Some(asked) = asked_in_editor(&prompt.text.as_str()) {
+            out.push(Event::Meta { meta: Meta::Title { text: asked.into(), rank: TitleRank::Prompt } });
         }
         prompt.steered = self.running && self.prompted;
         self.prompted = true;

@@ -312,3 +312,12 @@ fn an_error_the_agent_already_said_is_not_said_twice() {
     assert_eq!(fold([reply("m", "Other", false), failed()]).entries().len(), 2);
     assert_eq!(fold([interrupted(), failed()]).entries().len(), 1, "a stop is no failure");
 }
+
+#[test]
+fn after_a_compaction_the_context_holds_what_was_left() {
+    let full = Event::Meta { meta: Meta::Context { tokens: 9000 } };
+    let kind = |after| NoticeKind::Compaction { before: Some(9000), after };
+    let compact = |after| Event::notice("c", Notice { kind: kind(after), text: Text::default() });
+    assert_eq!(fold([full.clone(), compact(Some(400))]).session().context, 400);
+    assert_eq!(fold([full, compact(None)]).session().context, 9000, "it was not said what is left");
+}
