@@ -6,11 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
-use parlor_found::{Found, Row, Stamp};
+use parlor_found::{Found, READING, Row, Stamp};
 use serde::{Deserialize, Serialize};
-
-/// The form of the cache and of what is read from sessions: a cache of another version is thrown away.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
 
 /// What was read from files when they had these stamps.
 #[derive(Debug, Default)]
@@ -36,7 +33,7 @@ impl Cache {
     pub(crate) fn load() -> Cache {
         let content = path().and_then(|path| fs::read(path).ok()).unwrap_or_default();
         let stored =
-            serde_json::from_slice::<Stored>(&content).ok().filter(|stored| stored.version == VERSION);
+            serde_json::from_slice::<Stored>(&content).ok().filter(|stored| stored.version == READING);
         let rows = stored.map(|stored| stored.rows).unwrap_or_default();
         let key = |kept: Kept| Some((kept.stamps.first()?.path.clone(), kept));
         Cache { known: rows.into_iter().filter_map(key).collect() }
@@ -56,7 +53,7 @@ impl Cache {
             stamps: stamps(found).cloned().collect(),
             row: row.clone(),
         };
-        let stored = Stored { version: VERSION.to_owned(), rows: named.map(keep).collect() };
+        let stored = Stored { version: READING.to_owned(), rows: named.map(keep).collect() };
         let Some(path) = path() else { return };
         let Ok(content) = serde_json::to_vec(&stored) else { return };
         // Written beside and moved into place, so that a reader at the same time sees the old one or the new

@@ -15,6 +15,10 @@ pub use skim::{Row, Tokens, arrange, skim};
 pub use source::{DETECT_LINES, Source, format_of, unpack};
 pub use subagent::{Fold, Subagents};
 
+/// How sessions are read. It changes with the version, and whenever the same file would be listed or searched differently, so
+/// that what an older Parlor made of a file is made again.
+pub const READING: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+
 /// Why a session could not be found or read. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, EventKind};
 use notify::{RecursiveMode, Watcher};
-use parlor_found::{Found, arrange, sessions_of, skim};
+use parlor_found::{Found, READING, arrange, sessions_of, skim};
 use parlor_store::IndexRow;
 use rayon::prelude::*;
 
@@ -290,11 +290,11 @@ impl Age for String {
     }
 }
 
-/// Tells whether a session's files have changed.
+/// Tells whether a session's files have changed, or how they are read.
 fn stamp(found: &Found) -> String {
     let files = std::iter::once(&found.file).chain(&found.subagents);
     let one = |file: &parlor_found::Stamp| format!("{}:{}", file.size, file.modified_ns);
-    files.map(one).collect::<Vec<_>>().join("+")
+    format!("{READING} {}", files.map(one).collect::<Vec<_>>().join("+"))
 }
 
 /// Work that nobody waits for: making sessions searchable and keeping them.

@@ -19,7 +19,7 @@ const OUTPUT_BYTES: usize = 64 << 10;
 pub(crate) fn live(store: &Store, shared: &Shared, row: &Row) {
     let (stamp, pieces) = {
         let view = actor::read(shared);
-        (view.end().to_string(), pieces(&view))
+        (log::stamp(view.end()), pieces(&view))
     };
     if let Ok(body) = serde_json::to_string(row) {
         store.put_rows(vec![IndexRow { key: log::row_key(&row.id), stamp: stamp.clone(), body }]);

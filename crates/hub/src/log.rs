@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parlor_found::READING;
 use parlor_model::Key;
 use parlor_model::order::{Choice, File, Order, Ordered};
 use parlor_model::queue::Queue;
@@ -228,6 +229,11 @@ pub(crate) fn row_key(id: &str) -> String {
     format!("live/{id}")
 }
 
+/// Tells whether a session of the log has grown since, or is read differently.
+pub(crate) fn stamp(end: u64) -> String {
+    format!("{READING} {end}")
+}
+
 /// Puts the house's own sessions into the list. Those whose row is old are read again. Gives those whose agent was at work
 /// when the house was left without a word.
 pub(crate) async fn restore_rows(inner: &Arc<Inner>) -> Result<Vec<String>, HubError> {
@@ -243,7 +249,7 @@ pub(crate) async fn restore_rows(inner: &Arc<Inner>) -> Result<Vec<String>, HubE
                 // It was being made when the house was left: nothing was said in it.
                 continue;
             }
-            let stamp = end.to_string();
+            let stamp = stamp(end);
             let kept = known.get(&row_key(id)).filter(|row| row.stamp == stamp);
             let row = match kept.and_then(|row| serde_json::from_str::<Row>(&row.body).ok()) {
                 Some(row) => row,
