@@ -68,7 +68,6 @@ pub(crate) enum Job {
     PutRows(Vec<IndexRow>),
     DropRows(Vec<String>),
     PutText { session: String, stamp: String, pieces: Vec<Piece> },
-    AddText { session: String, stamp: String, pieces: Vec<Piece> },
     DropText(Vec<String>),
     Settle(Answer),
 }
@@ -159,9 +158,7 @@ impl Job {
                 rows.iter().map(|row| row.key.len() + row.stamp.len() + row.body.len() + 72).sum()
             }
             Job::DropRows(keys) | Job::DropText(keys) => keys.iter().map(|key| key.len() + 24).sum(),
-            Job::PutText { pieces, .. } | Job::AddText { pieces, .. } => {
-                pieces.iter().map(|piece| piece.text.len() + 64).sum()
-            }
+            Job::PutText { pieces, .. } => pieces.iter().map(|piece| piece.text.len() + 64).sum(),
             Job::Settle(_) => 1,
         }
     }
@@ -187,7 +184,6 @@ impl Job {
                 text::drop_session(connection, session)?;
                 text::add(connection, session, stamp, pieces)
             }
-            Job::AddText { session, stamp, pieces } => text::add(connection, session, stamp, pieces),
             Job::DropText(sessions) => {
                 sessions.iter().try_for_each(|session| text::drop_session(connection, session))
             }

@@ -171,11 +171,6 @@ impl Store {
         self.inner.index.put(Job::PutText { session: session.to_owned(), stamp: stamp.to_owned(), pieces });
     }
 
-    /// Adds text at the end of a session, and gives all of it a new stamp.
-    pub fn add_text(&self, session: &str, stamp: &str, pieces: Vec<Piece>) {
-        self.inner.index.put(Job::AddText { session: session.to_owned(), stamp: stamp.to_owned(), pieces });
-    }
-
     /// Takes all text of sessions out, and their stamps.
     pub fn drop_text(&self, sessions: Vec<String>) {
         self.inner.index.put(Job::DropText(sessions));

@@ -138,11 +138,11 @@ fn whatever_is_typed_is_an_answer() {
 }
 
 #[test]
-fn text_is_replaced_added_to_and_dropped() {
+fn text_is_replaced_and_dropped() {
     let (folder, store) = open();
-    store.put_text("s", "1", vec![piece("a", 1, "apple"), piece("b", 2, "banana")]);
-    store.add_text("s", "2", vec![piece("c", 3, "cherry")]);
-    store.add_text("t", "1", vec![piece("d", 4, "banana split")]);
+    store.put_text("s", "1", vec![piece("a", 1, "apple")]);
+    store.put_text("s", "2", vec![piece("b", 2, "banana"), piece("c", 3, "cherry")]);
+    store.put_text("t", "1", vec![piece("d", 4, "banana split")]);
     store.settle().unwrap();
     assert_eq!(store.text_stamp("s").unwrap().as_deref(), Some("2"));
     assert_eq!(places(&find(&store, Kind::Words, "banana")), ["t/d", "s/b"]);
@@ -167,16 +167,11 @@ fn text_is_replaced_added_to_and_dropped() {
 }
 
 #[test]
-fn everything_is_found_across_many_blocks_and_many_additions() {
+fn everything_is_found_across_many_blocks() {
     let (_folder, store) = open();
     let filler = "lorem ipsum dolor sit amet ".repeat(60);
-    for index in 0..300 {
-        store.add_text(
-            "s",
-            &index.to_string(),
-            vec![piece(&format!("e{index}"), index, &format!("{filler} unique{index}x common"))],
-        );
-    }
+    let long = |index| piece(&format!("e{index}"), index, &format!("{filler} unique{index}x common"));
+    store.put_text("s", "1", (0..300).map(long).collect());
     let large: Vec<_> =
         (0..21_000).map(|index| piece(&format!("p{index}"), 1000, &format!("word{index}y common"))).collect();
     store.put_text("t", "1", large);
