@@ -230,7 +230,7 @@ export function createComposer({ pending, order, complain, agent, mayWrite, onSe
    * @param {boolean} open
    */
   function settings(next, open) {
-    const models = (agent(next.agent ?? "")?.models ?? []).map((one) => typeof one === "string" ? one : one.id ?? one.name ?? "");
+    const models = agent(next.agent ?? "")?.models ?? [];
     const names = [...new Set([next.model ?? "", ...models])].filter(Boolean);
     // A list that someone has open is not filled anew.
     if (model.dataset.names !== names.join("\n")) {

@@ -34,7 +34,7 @@ import { createTies } from "./ties.js";
 applyLooks();
 
 /** @type {Hello} */
-let hello = { server: "", house: "", access: "full", agents: [], home: "" };
+let hello = { type: "hello", version: 0, server: "", house: "", access: "full", agents: [], home: "" };
 const agent = (/** @type {string} */ name) => hello.agents.find((one) => one.name === name);
 const label = (/** @type {string} */ name) => agent(name)?.label ?? name;
 const home = () => hello.home;
@@ -133,7 +133,7 @@ const sessions = createSessions({
 });
 const ties = createTies({ label, row: sessions.get });
 const drawer = createDrawer();
-const start = createStart({ socket, order, agents: () => hello.agents, home, rows: sessions.rows, open: go });
+const start = createStart({ socket, order, agents: () => hello.agents, home, open: go });
 const search = createSearch({ open: go });
 const find = createFind({ conversation, scroll });
 const menu = createMenu({ conversation, order, mayWrite, announcer, help: showHelp, stopAll: () => socket.request({ type: "stop_all" }) });

@@ -12,11 +12,11 @@ import { morph } from "./morph.js";
 /**
  * The HTML after a change: what is kept of the HTML there was, then what is new. `null` when there is nothing to keep.
  * @param {string | undefined} before
- * @param {{keep?: number, html: string}} change
+ * @param {Pick<EntryFrame, "keep" | "html">} change
  * @returns {string | null}
  */
 export function patched(before, { keep, html }) {
-  if (keep === undefined) return html;
+  if (keep == null) return html;
   return before === undefined || before.length < keep ? null : before.slice(0, keep) + html;
 }
 

@@ -1,25 +1,20 @@
 // @ts-check
 // A new session: with which agent, where, and how far it may go. It starts one and opens it.
 
+import { askJson } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { fill, make, withCode } from "./dom.js";
-import { millis, shortPath, tilde } from "./format.js";
+import { shortPath, tilde } from "./format.js";
 import { MODES } from "./looks.js";
 import { newId } from "./orders.js";
 import { recall, remember } from "./preferences.js";
 
-/** @typedef {import("./types.js").Row} Row */
 /** @typedef {import("./types.js").Agent} Agent */
 
-const MOST_FOLDERS = 12;
-
-/**
- * The folders of the newest sessions, each once.
- * @param {Row[]} rows
- */
-export function recentFolders(rows) {
-  const sorted = rows.filter((row) => row.cwd).sort((one, other) => (millis(other.updated) || 0) - (millis(one.updated) || 0));
-  return [...new Set(sorted.map((row) => /** @type {string} */ (row.cwd)))].slice(0, MOST_FOLDERS);
+/** The folders of the newest sessions that are still there; none where the house does not say. */
+async function recentFolders() {
+  const answer = await askJson("/api/folders").catch(() => ({ folders: [] }));
+  return /** @type {import("./types.js").Folders} */ (answer).folders;
 }
 
 /**
@@ -28,10 +23,9 @@ export function recentFolders(rows) {
  * @param {import("./orders.js").Order} wiring.order
  * @param {() => Agent[]} wiring.agents
  * @param {() => string} wiring.home
- * @param {() => Row[]} wiring.rows
  * @param {(session: string) => void} wiring.open
  */
-export function createStart({ socket, order, agents, home, rows, open: openSession }) {
+export function createStart({ socket, order, agents, home, open: openSession }) {
   /** Shows the agents anew in the dialog that is open. */
   let redraw = () => {};
 
@@ -46,9 +40,9 @@ export function createStart({ socket, order, agents, home, rows, open: openSessi
     return session;
   }
 
-  function open() {
+  async function open() {
+    const recent = await recentFolders();
     const last = recall("start", { agent: "", cwd: "", mode: "ask" });
-    const recent = recentFolders(rows());
     const folder = make("input", { name: "cwd", required: true, list: "recent-folders", spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
     folder.value = recent[0] ?? (last.cwd || home());
     const models = make("datalist", { id: "agent-models" });
@@ -82,7 +76,7 @@ export function createStart({ socket, order, agents, home, rows, open: openSessi
     const suggest = () => {
       const name = new FormData(form).get("agent");
       const names = agents().find((agent) => agent.name === name)?.models ?? [];
-      models.replaceChildren(...names.map((one) => make("option", { value: typeof one === "string" ? one : one.id ?? one.name ?? "" })));
+      models.replaceChildren(...names.map((one) => make("option", { value: one })));
     };
     form.addEventListener("change", suggest);
     prompt.addEventListener("keydown", (event) => {

@@ -223,6 +223,12 @@ export type File = {
   data: string;
 };
 
+/** Folders to work in. */
+export type Folders = {
+  /** Their paths, that of the newest session first. */
+  folders: string[];
+};
+
 /** One place where it was found. */
 export type HitShape = {
   /** The session. */

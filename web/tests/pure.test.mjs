@@ -13,7 +13,7 @@ import { nextHold } from "../scroll.js";
 import { pieces } from "../search.js";
 import { folders } from "../sessions.js";
 import { backoff } from "../socket.js";
-import { expand, recentFolders } from "../start.js";
+import { expand } from "../start.js";
 import { openWords, tieWords } from "../ties.js";
 
 test("a patch keeps UTF-16 units of what there was", () => {
@@ -98,7 +98,6 @@ test("sessions are listed by folder, newest first", () => {
   assert.deepEqual(shape(folders(rows, { words: "A claude", archived: false })).map((one) => one[0]), ["/y", "/x", ""]);
   assert.deepEqual(shape(folders(rows, { words: "/x c", archived: false })), [["/x", "c", "a"]]);
   assert.deepEqual(shape(folders(rows, { words: "", archived: true })), [["/x", "z"]]);
-  assert.deepEqual(recentFolders(rows), ["/x", "/y"]);
 });
 
 test("marks that make no sense are left out", () => {

@@ -53,6 +53,10 @@ pub(crate) const PAGE: usize = 1_000;
 /// Bytes of records in one answer; one record always fits.
 pub(crate) const RECORD_BYTES: usize = 16 << 20;
 
+/// Folders that are offered for a new session, and how many are looked at to find them.
+pub(crate) const FOLDERS: usize = 12;
+pub(crate) const FOLDERS_TRIED: usize = 100;
+
 /// Exports, and other answers that are made piece by piece, at a time.
 pub(crate) const STREAMS: usize = 8;
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{Code, Problem};
 
 pub(crate) use export::{export, full};
-pub(crate) use house::{admit, admitted, agents, link, openapi, search, sessions, stop_all};
+pub(crate) use house::{admit, admitted, agents, folders, link, openapi, search, sessions, stop_all};
 pub(crate) use session::{create, entries, entry, messages, order, records, state};
 
 /// An answer or a problem.

@@ -219,6 +219,16 @@ fn house_routes() -> Vec<Route> {
             handler: || get(rest::agents),
         },
         Route {
+            method: "get",
+            path: "/api/folders",
+            summary: "The folders of the newest sessions that are still there, for another session",
+            who: Who::Owner,
+            query: &[],
+            body: None,
+            answer: Answer::Json(SchemaGenerator::subschema_for::<wire::Folders>),
+            handler: || get(rest::folders),
+        },
+        Route {
             method: "post",
             path: "/api/stop",
             summary: "Stops every agent that works",

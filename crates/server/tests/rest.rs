@@ -125,6 +125,20 @@ async fn what_cannot_be_answered_is_said_in_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_new_session_is_offered_only_folders_that_are_still_there() {
+    let house = House::open().await;
+    let paths = ["old", "gone", "new"].map(|name| house.folder.path().join(name));
+    for path in paths.iter().chain([&paths[0]]) {
+        std::fs::create_dir_all(path).unwrap();
+        let answer = house.post("/api/sessions", &json!({"agent": "demo", "cwd": path})).await;
+        assert_eq!(answer.status, 200, "{}", answer.code());
+    }
+    std::fs::remove_dir(&paths[1]).unwrap();
+    let expected = [&paths[0], &paths[2]].map(|path| path.canonicalize().unwrap());
+    assert_eq!(house.get("/api/folders").await.json(), json!({"folders": expected}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_house_tells_of_itself() {
     let house = House::open().await;
     let agents = house.get("/api/agents").await.json();

@@ -1,5 +1,7 @@
 //! What is asked of the house as a whole.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -19,7 +21,7 @@ use crate::error::{Code, Problem};
 use crate::limits;
 use crate::painter::units;
 use crate::server::new_link;
-use crate::wire::{Admission, Admitted, Agents, HitShape, Hits, Link, LinkFor, StoppedAll};
+use crate::wire::{Admission, Admitted, Agents, Folders, HitShape, Hits, Link, LinkFor, StoppedAll};
 
 /// What is looked for.
 #[derive(Deserialize)]
@@ -69,6 +71,22 @@ fn shape(app: &App, hit: Hit) -> HitShape {
 /// Which agents there are.
 pub(crate) async fn agents(State(app): State<Arc<App>>) -> Json<Agents> {
     Json(Agents { agents: app.agents().await })
+}
+
+/// Folders that sessions were in and that are still there.
+pub(crate) async fn folders(State(app): State<Arc<App>>) -> Answer<Json<Folders>> {
+    let rows = app.hub.changes(0).rows;
+    let folders = blocking(move || {
+        let mut seen = HashSet::new();
+        let folders = rows.into_iter().filter_map(|row| row.cwd).filter(|cwd| seen.insert(cwd.clone()));
+        // A worktree that was cleaned up, a disk that is not there: nobody can start anything in it.
+        folders
+            .take(limits::FOLDERS_TRIED)
+            .filter(|cwd| Path::new(cwd).is_dir())
+            .take(limits::FOLDERS)
+            .collect()
+    });
+    Ok(Json(Folders { folders: folders.await? }))
 }
 
 /// Stops every agent that works.

@@ -134,6 +134,13 @@ pub struct Agents {
     pub agents: Vec<Agent>,
 }
 
+/// Folders to work in.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Folders {
+    /// Their paths, that of the newest session first.
+    pub folders: Vec<String>,
+}
+
 /// A one-time code.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Admission {
