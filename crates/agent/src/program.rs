@@ -117,7 +117,7 @@ fn on_path(name: &OsStr, kind: Kind, settings: &Settings) -> Result<PathBuf, Age
     })
 }
 
-/// The first line of what it says: some say more, or say their name too.
+/// The number in the first line of what it says, or the whole line where there is none: some say their name too.
 async fn version(program: &Path, settings: &Settings) -> Result<String, String> {
     let output = ask(program, &["--version"].map(OsStr::new), settings).await?;
     // Some print it where errors go.
@@ -125,7 +125,10 @@ async fn version(program: &Path, settings: &Settings) -> Result<String, String> 
     let said = String::from_utf8_lossy(said);
     let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match output.status.success() && !first.is_empty() {
-        true => Ok(first.chars().take(80).collect()),
+        true => {
+            let number = first.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+            Ok(number.unwrap_or(first).chars().take(80).collect())
+        }
         false => Err(format!("failed ({}): {}", output.status, first.chars().take(200).collect::<String>())),
     }
 }

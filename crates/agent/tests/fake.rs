@@ -370,7 +370,7 @@ async fn programs_say_their_versions() {
         .insert("PATH".into(), format!("{}:/usr/bin:/bin", fake.home.path().display()).into());
     let found = programs(&settings).await;
     assert_eq!(found.iter().map(|program| program.kind).collect::<Vec<_>>(), Kind::ALL);
-    assert_eq!(found[0].version.as_deref(), Some("9.9.9 (Claude Code)"));
+    assert_eq!(found[0].version.as_deref(), Some("9.9.9"));
     assert_eq!(found[1].path.as_deref(), Some(codex.as_path()));
     assert!(found[1].problem.as_ref().unwrap().contains("broken"), "{found:?}");
     assert!(found[3].problem.as_ref().unwrap().contains("PARLOR_MODEL_URL"), "{found:?}");
