@@ -218,6 +218,7 @@ export function createComposer({ pending, order, complain, agent, mayWrite, onSe
    * @param {string} label
    */
   function remark(next, open, label) {
+    if (next.trouble) return `Parlor cannot write its log, and what the agent says waits: ${next.trouble}`;
     if (next.reading) return "This is the end of a long session; the rest is being read.";
     if (next.writer) return `${next.writer} is writing this session right now; what you send may cross with it.`;
     if (!mayWrite()) return "Your link is for reading only.";

@@ -552,6 +552,8 @@ export type State = {
   archived: boolean;
   /** True while only the end of a large file has been read: what follows the rest replaces all of this. */
   reading?: boolean;
+  /** Why its log cannot be written at the moment; what the agent says waits until it can. */
+  trouble?: string | null;
 };
 
 /** Everything was stopped. */

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use common::Home;
 use common::house::{House, puppet, story};
 use common::page::{Page, exported};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A disk of a few megabytes, until it is dropped.
 struct Disk(PathBuf);
@@ -76,13 +76,15 @@ fn a_house_on_a_full_disk_says_so_and_goes_on_when_there_is_room() {
     assert!(message.contains("is full") && message.contains("make room"), "{refused}");
     // What is there can still be read, and a newcomer let in.
     assert!(exported(&house, &session).contains("working"));
-    assert!(Page::open(&house, &session).state.is_null());
+    Page::open(&house, &session).until("the state", |state| state["phase"]["phase"] == "replying");
     // The agent goes on: its words find no room, and wait.
     fs::write(work.join("go"), "").unwrap();
-    common::house::wait_until("the agent's end", || !work.join("go").exists());
+    let is_full = |state: &Value| state["trouble"].as_str().is_some_and(|why| why.contains("is full"));
+    page.until("the trouble", is_full);
 
     fs::remove_file(filler).unwrap();
     talk.until("what was said meanwhile", |view| story(view).ends_with("gone") && view.is_idle());
+    page.until("the end of the trouble", |state| state["trouble"].is_null());
     // Who was refused says it again; it comes once.
     talk.turn("late", "say late");
     let told = talk.story();

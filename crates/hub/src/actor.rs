@@ -102,6 +102,7 @@ pub(crate) async fn start(
         grew: None,
         row_at: None,
         indexed: 0,
+        trouble: None,
     };
     let was_lost = actor.ledger.run.is_some();
     actor.settle_lost().await;
@@ -138,6 +139,8 @@ struct Actor {
     row_at: Option<Instant>,
     /// The version of the view that can be searched.
     indexed: u64,
+    /// Why the log cannot be written.
+    trouble: Option<String>,
 }
 
 impl Actor {
@@ -377,11 +380,14 @@ impl Actor {
         loop {
             match log::append(&self.inner.store, &self.shared.id, drafts.clone(), Safety::Soon).await {
                 Ok(records) => {
+                    self.trouble = None;
                     self.fold(records);
                     return;
                 }
                 Err(error) => {
                     tracing::error!("cannot write the log, trying again: {error}");
+                    self.trouble = Some(error.to_string());
+                    self.refresh();
                     if !*self.inner.is_open.borrow() {
                         return;
                     }

@@ -37,6 +37,8 @@ pub struct Facts {
     pub quiet: bool,
     /// True of a glance at the end of a large file: all of it is being read, and replaces this.
     pub reading: bool,
+    /// Why its log cannot be written at the moment. What the agent says waits until it can.
+    pub trouble: Option<String>,
 }
 
 /// What can be done with a session now.

@@ -39,6 +39,7 @@ pub(crate) fn state(id: &str, view: &View, facts: &Facts, row: Option<&Row>) -> 
         asks: view.asks().into_iter().map(open_ask).collect(),
         archived: facts.archived,
         reading: facts.reading,
+        trouble: facts.trouble.clone(),
     }
 }
 

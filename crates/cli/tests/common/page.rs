@@ -40,6 +40,18 @@ impl Page {
         }
     }
 
+    /// Reads until its state is as wanted.
+    #[track_caller]
+    pub(crate) fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !holds(&self.state) {
+            match self.guest.next_until(end) {
+                Some(frame) => self.take(&frame),
+                None => panic!("waited in vain for {what}: {}", self.state),
+            }
+        }
+    }
+
     fn take(&mut self, frame: &Value) {
         if frame["type"] == "state" {
             self.state = frame["session"].clone();

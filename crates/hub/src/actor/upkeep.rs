@@ -136,6 +136,7 @@ impl Actor {
             archived: self.ledger.archived,
             quiet: source == Source::Found && !idle && self.last_growth.elapsed() > QUIET,
             reading: false,
+            trouble: self.trouble.clone(),
         }
     }
 

@@ -132,6 +132,9 @@ pub struct State {
     /// True while only the end of a large file has been read: what follows the rest replaces all of this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reading: bool,
+    /// Why its log cannot be written at the moment; what the agent says waits until it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// What the agent is doing.
