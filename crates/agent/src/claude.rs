@@ -15,9 +15,6 @@ use crate::driver::{Acts, Driver, Settled, Spec, Wish};
 use crate::files::{Content, content};
 use crate::{AgentError, Kind, Launch, Mcp};
 
-/// The variable that holds the token for Parlor's own tools: on the command line everybody could read it.
-const TOKEN: &str = "PARLOR_MCP_TOKEN";
-
 /// A task in the background that is no agent.
 const COMMAND: &str = "local_bash";
 
@@ -51,11 +48,12 @@ pub(crate) fn spec(launch: &Launch, program: PathBuf) -> Spec {
         option("resume", session);
     }
     if let Some(Mcp { url, token }) = &launch.mcp {
-        let headers = json!({ "Authorization": format!("Bearer ${{{TOKEN}}}") });
-        let server = json!({ "type": "http", "url": url, "headers": headers });
+        let headers = json!({ "Authorization": format!("Bearer ${{{}}}", Mcp::TOKEN) });
+        let timeout_ms = Mcp::CALL.as_millis() as u64;
+        let server = json!({ "type": "http", "url": url, "headers": headers, "timeout": timeout_ms });
         option("mcp-config", &json!({ "mcpServers": { "parlor": server } }).to_string());
         option("allowedTools", "mcp__parlor");
-        environment.push((TOKEN, OsString::from(token)));
+        environment.push((Mcp::TOKEN, OsString::from(token)));
     }
     Spec { program, arguments, environment, format: Format::ClaudeStream, driver: Box::<Claude>::default() }
 }

@@ -17,15 +17,9 @@ use crate::driver::{Acts, Driver, Spec, Wish};
 use crate::files::{Content, content, unfit};
 use crate::{AgentError, Kind, Launch, Mcp};
 
-/// The variable that holds the token for Parlor's own tools.
-const TOKEN: &str = "PARLOR_MCP_TOKEN";
-
-/// How long a call of Parlor's own tools may take: a little longer than an exchange.
-const TOOL_SECONDS: u64 = 31 * 60;
-
 /// How the app server is started.
 pub(crate) fn spec(launch: &Launch, program: PathBuf) -> Spec {
-    let token = launch.mcp.as_ref().map(|mcp| (TOKEN, OsString::from(&mcp.token)));
+    let token = launch.mcp.as_ref().map(|mcp| (Mcp::TOKEN, OsString::from(&mcp.token)));
     Spec {
         program,
         arguments: vec!["app-server".into()],
@@ -212,9 +206,8 @@ impl Codex {
             params["model"] = json!(model);
         }
         if let Some(Mcp { url, .. }) = mcp {
-            // A call waits as long as the other agent works; a minute, Codex's own limit, is not enough.
-            let server =
-                json!({ "url": url, "bearer_token_env_var": TOKEN, "tool_timeout_sec": TOOL_SECONDS });
+            let (token, seconds) = (Mcp::TOKEN, Mcp::CALL.as_secs());
+            let server = json!({ "url": url, "bearer_token_env_var": token, "tool_timeout_sec": seconds });
             params["config"] = json!({ "mcp_servers": { "parlor": server } });
         }
         let method = match resume {

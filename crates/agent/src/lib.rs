@@ -84,6 +84,15 @@ pub struct Mcp {
     pub token: String,
 }
 
+impl Mcp {
+    /// The variable that holds the token, so that no command line shows it.
+    const TOKEN: &str = "PARLOR_MCP_TOKEN";
+
+    /// How long a call of these tools may take: a little longer than an exchange. The agents' own limit is a minute, and the other
+    /// agent works longer than that.
+    const CALL: std::time::Duration = std::time::Duration::from_secs(31 * 60);
+}
+
 /// What is to be in the file that gives Pi those tools.
 pub fn pi_extension() -> String {
     pi::extension::text()

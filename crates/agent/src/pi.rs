@@ -32,7 +32,7 @@ pub(crate) async fn spec(launch: &Launch, program: PathBuf, settings: &Settings)
     {
         arguments.extend(["--extension".into(), OsString::from(extension)]);
         // On the command line everybody could read the token.
-        environment.extend([("PARLOR_MCP_URL", url.into()), ("PARLOR_MCP_TOKEN", token.into())]);
+        environment.extend([("PARLOR_MCP_URL", url.into()), (Mcp::TOKEN, token.into())]);
     }
     Spec { program, arguments, environment, format: Format::PiEvents, driver: Box::<Pi>::default() }
 }

@@ -390,6 +390,25 @@ fn claude_asks_codex_who_asks_claude() {
     }
 }
 
+/// A reply that takes longer than the minute after which agents give up on tools by themselves.
+#[test]
+fn a_reply_may_take_longer_than_a_minute() {
+    let Some(stage) = Stage::set() else { return };
+    let house = stage.house();
+    let ask = |agent: &str| {
+        let [mut asks, asked] = [agent, "builtin"].map(|name| stage.session(&house, name, "allow_all"));
+        let words = "Take your time. [[script bash sleep 65; echo worth waiting for]]";
+        asks.prompt("ask", &sends(&asked.session, words, true));
+        asks
+    };
+    for mut asks in ["claude", "codex", "pi", "builtin"].map(ask) {
+        asks.rest_long("ask");
+        assert_eq!(receipts(&asks.view), [Receipt::Answered], "{}", asks.story());
+        assert!(asks.story().contains("The tool said: "), "{}", asks.story());
+        assert!(asks.story().ends_with("worth waiting for"), "{}", asks.story());
+    }
+}
+
 /// A Pi that cannot load extensions has no tools of the house's, and works all the same.
 #[test]
 fn a_pi_that_cannot_load_extensions_still_works() {

@@ -142,5 +142,5 @@ fn the_token_is_not_on_the_command_line() {
         spec.arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     assert!(arguments.iter().all(|argument| !argument.contains("test-token")), "{arguments:?}");
     assert!(arguments.contains(&"--resume=session".into()) && arguments.contains(&"--model=m".into()));
-    assert_eq!(spec.environment, [(TOKEN, OsString::from("test-token"))]);
+    assert_eq!(spec.environment, [(Mcp::TOKEN, OsString::from("test-token"))]);
 }

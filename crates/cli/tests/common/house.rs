@@ -218,7 +218,10 @@ pub(crate) struct Follower {
 impl Follower {
     /// Waits until something holds.
     pub(crate) fn until(&mut self, what: &str, holds: impl Fn(&View) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        self.until_end(what, Instant::now() + PATIENCE, holds);
+    }
+
+    fn until_end(&mut self, what: &str, end: Instant, holds: impl Fn(&View) -> bool) {
         while !holds(&self.view) {
             match self.guest.next_until(end) {
                 Some(frame) => self.take(&frame),
@@ -248,6 +251,12 @@ impl Follower {
     /// Waits until a prompt is in the conversation and the agent is at rest.
     pub(crate) fn rest(&mut self, prompt: &str) {
         self.until(&format!("the end of {prompt}"), |view| view.entry(prompt).is_some() && view.is_idle());
+    }
+
+    /// The same for a turn that takes its time.
+    pub(crate) fn rest_long(&mut self, prompt: &str) {
+        let end = Instant::now() + PATIENCE * 3;
+        self.until_end(prompt, end, |view| view.entry(prompt).is_some() && view.is_idle());
     }
 
     /// Says a prompt and waits for the end of its turn; gives the story from that prompt on.
