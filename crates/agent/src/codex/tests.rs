@@ -47,7 +47,7 @@ fn ready() -> Codex {
     let begun = lines(&saw(&mut codex, json!({ "id": 1, "result": {} })));
     assert_eq!(begun[0], json!({ "method": "initialized" }));
     assert_eq!(begun[1]["method"], "thread/start");
-    assert_eq!(begun[1]["params"]["config"]["mcp_servers"]["parlor"]["bearer_token_env_var"], TOKEN);
+    assert_eq!(begun[1]["params"]["config"]["mcp_servers"]["parlor"]["bearer_token_env_var"], Mcp::TOKEN);
     assert!(!begun[1].to_string().contains("test-token"));
     let acts = saw(&mut codex, json!({ "id": 2, "result": { "thread": { "id": "th" } } }));
     assert_eq!(acts.session.as_deref(), Some("th"));
