@@ -96,9 +96,8 @@ impl Voice {
             Open::Calls(calls) => {
                 (told, reason) = ("[Request interrupted by user for tool use]", "aborted_tools");
                 lines.extend(calls.iter().map(|call| {
-                    let text = "The recording was stopped here.";
                     let content =
-                        json!([{ "type": "tool_result", "tool_use_id": call, "content": text, "is_error": true }]);
+                        json!([{ "type": "tool_result", "tool_use_id": call, "content": told, "is_error": true }]);
                     self.user(&content)
                 }));
             }
