@@ -26,6 +26,9 @@ async function recentFolders() {
  * @param {(session: string) => void} wiring.open
  */
 export function createStart({ socket, order, agents, home, open: openSession }) {
+  /** True from the wish to start until its dialog is there: a second press means the same. */
+  let opening = false;
+
   /** Shows the agents anew in the dialog that is open. */
   let redraw = () => {};
 
@@ -41,7 +44,10 @@ export function createStart({ socket, order, agents, home, open: openSession }) 
   }
 
   async function open() {
+    if (opening) return;
+    opening = true;
     const recent = await recentFolders();
+    opening = false;
     const last = recall("start", { agent: "", cwd: "", mode: "ask" });
     const folder = make("input", { name: "cwd", required: true, list: "recent-folders", spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
     folder.value = recent[0] ?? (last.cwd || home());

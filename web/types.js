@@ -1,6 +1,6 @@
 // @ts-check
-// The names under which the page knows the shapes of the wire. The shapes themselves are the server's own (`wire.d.ts`, made by the server's tests), so that
-// the page cannot mean something else by them. It holds types only, and no code.
+// The names under which the page knows the shapes of the wire. The shapes themselves are the server's own (`wire.d.ts`, made
+// by the server's tests), so that the page cannot mean something else by them. It holds types only, and no code.
 
 /**
  * @typedef {import("./wire.js").Tell} Tell

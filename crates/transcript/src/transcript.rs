@@ -169,12 +169,6 @@ impl Transcript {
     }
 
     fn put(&mut self, key: Key, under: Option<Key>, message: Option<Key>, block: Block) {
-        if let (None, Block::Notice(Notice { kind: NoticeKind::Compaction { after: Some(after), .. }, .. })) =
-            (&under, &block)
-        {
-            // Until the next answer nothing else says how full it is.
-            self.session.context = *after;
-        }
         let next = self.entries.len();
         let index = *self.index.entry(key.clone()).or_insert(next);
         if index == next {
@@ -302,6 +296,12 @@ impl Transcript {
                     let text = prompt.text.clone();
                     self.title(&text, TitleRank::Prompt);
                 }
+            }
+            Block::Notice(Notice { kind: NoticeKind::Compaction { after: Some(after), .. }, .. })
+                if entry.parent.is_none() =>
+            {
+                // Until the next answer nothing else says how full it is.
+                self.session.context = *after;
             }
             Block::Reply(_) => counts.replies += 1,
             Block::Tool(_) => counts.tools += 1,
