@@ -20,6 +20,7 @@
 mod archive;
 mod block;
 mod database;
+mod disk;
 mod error;
 mod index;
 mod lock;

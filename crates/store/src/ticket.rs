@@ -52,8 +52,8 @@ impl Ticket {
         }
     }
 
-    /// Calls `callback` once, on the writer's thread, or at once if the append is done already. Callbacks come in the
-    /// order of the appends. All later appends wait for it, so it should only pass the news on.
+    /// Calls `callback` once, on a thread of the store, or at once if the append is done already. Callbacks of appends that
+    /// are to be equally safe come in their order. Others wait for it, so it should only pass the news on.
     pub fn on_done(self, callback: Callback) {
         let mut state = self.slot.lock();
         match std::mem::replace(&mut *state, State::Taken) {

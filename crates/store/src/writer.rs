@@ -1,7 +1,7 @@
 //! The one thread that writes the log. It commits whatever waits as soon as it is free, and never waits for more.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,6 +10,7 @@ use parlor_model::record::Origin;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::database::{self, Migrations};
+use crate::disk::{Committed, Disk};
 use crate::error::StoreError;
 use crate::log::{Created, Draft, Safety};
 use crate::queue::{CloseAtEnd, Queue};
@@ -67,12 +68,11 @@ pub(crate) struct Sessions {
 /// The writer's own state.
 pub(crate) struct Writer {
     path: PathBuf,
+    disk: Disk,
     connection: Connection,
     sessions: Arc<Sessions>,
     /// The next position of each session that was written to.
     next: HashMap<i64, u64>,
-    /// The mode that the connection is in.
-    mode: Safety,
     /// The length of the write-ahead log.
     wal_pages: Arc<AtomicI32>,
 }
@@ -130,7 +130,8 @@ impl Writer {
                 Ok(())
             }))
             .map_err(|error| StoreError::sqlite(&path, &error))?;
-        Ok(Writer { path, connection, sessions, next: HashMap::new(), mode: Safety::Soon, wal_pages })
+        let disk = Disk::new(&wal_of(&path))?;
+        Ok(Writer { path, disk, connection, sessions, next: HashMap::new(), wal_pages })
     }
 
     /// Works until the queue is closed and empty.
@@ -143,23 +144,45 @@ impl Writer {
                 bytes += item.task.bytes();
                 batch.push(item);
                 if bytes >= BATCH_BYTES {
-                    self.commit(std::mem::take(&mut batch), &bell);
+                    self.write(std::mem::take(&mut batch), &bell, queue);
                     bytes = 0;
                 }
             }
-            self.commit(batch, &bell);
+            self.write(batch, &bell, queue);
         }
     }
 
-    /// Writes a batch in one transaction. If that fails, each part has a try of its own, so that none fails for another.
-    fn commit(&mut self, mut batch: Vec<Work>, bell: &Bell) {
+    /// Writes a batch and answers it. While there is more to write, somebody else waits for the disk.
+    fn write(&mut self, batch: Vec<Work>, bell: &Arc<Bell>, queue: &Queue<Work>) {
+        let mut answers = Vec::new();
+        self.commit(batch, &mut answers);
+        bell.ring();
+        if !answers.is_empty() {
+            self.disk.settle(Committed { answers, bell: bell.clone() }, queue.is_empty());
+        }
+        if self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES
+            && let Err(error) = self.checkpoint("PASSIVE")
+        {
+            let path = self.path.display();
+            tracing::warn!(
+                "the write-ahead log of {path} could not be copied into it and keeps growing: {error}"
+            );
+        }
+    }
+
+    /// Writes a batch in one transaction, and answers those who need not wait for the disk; the others are added to
+    /// `durable`. If that fails, each part has a try of its own, so that none fails for another.
+    fn commit(&mut self, mut batch: Vec<Work>, durable: &mut Vec<(Answer, u64)>) {
         match self.transact(&batch) {
             Ok(outcomes) => {
                 for (work, outcome) in batch.into_iter().zip(outcomes) {
                     if let Task::Create(session) = &work.task {
                         self.sessions.add([(session.id.clone(), outcome as i64)]);
                     }
-                    work.answer.give(Ok(outcome));
+                    match work.safety {
+                        Safety::Soon => work.answer.give(Ok(outcome)),
+                        Safety::Durable => durable.push((work.answer, outcome)),
+                    }
                 }
             }
             Err(error) if batch.len() == 1 => {
@@ -169,13 +192,9 @@ impl Writer {
             }
             Err(_) => {
                 for work in batch {
-                    self.commit(vec![work], bell);
+                    self.commit(vec![work], durable);
                 }
             }
-        }
-        bell.ring();
-        if self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES {
-            self.checkpoint();
         }
     }
 
@@ -195,19 +214,17 @@ impl Writer {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let durable = batch.iter().any(|work| work.safety == Safety::Durable);
-        self.set_mode(if durable { Safety::Durable } else { Safety::Soon })?;
+        if self.disk.has_failed() {
+            // Copied into the database and synced there, it is durable without the write-ahead log.
+            self.checkpoint("TRUNCATE")?;
+            self.disk.recovered();
+        }
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let mut outcomes = Vec::with_capacity(batch.len());
         for work in batch {
             outcomes.push(match &work.task {
                 Task::Create(session) => self.create(session)?,
-                Task::Append { number, drafts } => {
-                    if drafts.is_empty() && work.safety == Safety::Durable {
-                        self.touch(*number)?;
-                    }
-                    self.append(*number, drafts)?
-                }
+                Task::Append { number, drafts } => self.append(*number, drafts)?,
             });
         }
         self.connection.prepare_cached("COMMIT")?.execute([])?;
@@ -236,34 +253,16 @@ impl Writer {
         Ok(first)
     }
 
-    /// Writes a row as it is: a transaction that changes nothing would not be synced, and with it what came before.
-    fn touch(&self, number: i64) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached("UPDATE session SET at = at WHERE rowid = ?1")?
-            .execute([number])
-            .map(drop)
-    }
-
-    /// In write-ahead mode `FULL` syncs the log at each commit, `NORMAL` only when it is copied into the database.
-    fn set_mode(&mut self, mode: Safety) -> rusqlite::Result<()> {
-        if self.mode != mode {
-            let value = match mode {
-                Safety::Soon => "NORMAL",
-                Safety::Durable => "FULL",
-            };
-            self.connection.pragma_update(None, "synchronous", value)?;
-            self.mode = mode;
-        }
-        Ok(())
-    }
-
-    fn checkpoint(&self) {
-        let result = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        if let Err(error) = result {
-            let path = self.path.display();
-            tracing::warn!(
-                "the write-ahead log of {path} could not be copied into it and keeps growing: {error}"
-            );
+    /// Copies the write-ahead log into the database, and syncs both: `PASSIVE` as much as nobody reads, `TRUNCATE` all of it.
+    fn checkpoint(&self, mode: &str) -> rusqlite::Result<()> {
+        let busy: bool =
+            self.connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| row.get(0))?;
+        match busy {
+            true => Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY),
+                None,
+            )),
+            false => Ok(()),
         }
     }
 
@@ -275,6 +274,13 @@ impl Writer {
             _ => StoreError::sqlite(&self.path, error),
         }
     }
+}
+
+/// The write-ahead log beside a database.
+fn wal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
 }
 
 fn numbers(connection: &Connection) -> rusqlite::Result<Vec<(Key, i64)>> {
@@ -306,6 +312,7 @@ mod tests {
     use parlor_model::time::Time;
 
     use super::*;
+    use crate::disk::tests::disk;
 
     fn writer(folder: &tempfile::TempDir) -> Writer {
         Writer::open(folder.path().join("log.db"), Arc::default()).unwrap()
@@ -321,17 +328,53 @@ mod tests {
     fn only_a_durable_commit_is_synced() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = writer(&folder);
+        let synced = Arc::new(AtomicI32::new(0));
+        let count = synced.clone();
+        writer.disk = disk(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        let queue = Queue::new(1);
         for (batch, expected) in [
-            (vec![Safety::Soon, Safety::Soon], 1),
-            (vec![Safety::Soon, Safety::Durable], 2),
+            (vec![Safety::Soon, Safety::Soon], 0),
+            (vec![Safety::Soon, Safety::Durable, Safety::Durable], 1),
             (vec![Safety::Durable], 2),
-            (vec![Safety::Soon], 1),
+            (vec![Safety::Soon], 2),
         ] {
             let batch: Vec<Work> = batch.into_iter().map(|safety| append(1, safety)).collect();
-            writer.transact(&batch).unwrap();
-            let mode: i64 = writer.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
-            assert_eq!(mode, expected, "1 is NORMAL, 2 is FULL");
+            writer.write(batch, &Arc::default(), &queue);
+            assert_eq!(synced.load(Ordering::Relaxed), expected);
         }
+        writer.write(vec![append(0, Safety::Durable)], &Arc::default(), &queue);
+        assert_eq!(synced.load(Ordering::Relaxed), 3, "nothing, durably, makes durable what was there");
+    }
+
+    #[test]
+    fn after_a_sync_that_failed_all_is_copied_into_the_database_before_anything_else_is_durable() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(&folder);
+        let healthy = Arc::new(AtomicI32::new(0));
+        let now = healthy.clone();
+        writer.disk = disk(move || match now.load(Ordering::Relaxed) {
+            0 => Err(std::io::Error::other("on purpose")),
+            _ => Ok(()),
+        });
+        let mut write = |safety| {
+            let bell: Arc<Bell> = Arc::default();
+            let (answer, ticket) = Answer::new(&bell);
+            writer.write(vec![Work { answer, ..append(1, safety) }], &bell, &Queue::new(1));
+            ticket.wait()
+        };
+        assert_eq!(write(Safety::Soon).unwrap(), 0);
+        assert!(write(Safety::Durable).unwrap_err().to_string().contains("on purpose"));
+        healthy.store(1, Ordering::Relaxed);
+        assert_eq!(
+            write(Safety::Durable).unwrap(),
+            2,
+            "what was committed has its place, whoever heard of it"
+        );
+        let wal = std::fs::metadata(wal_of(&writer.path)).unwrap().len();
+        assert!(wal < 3 * u64::from(database::PAGE_BYTES), "it was emptied, and has one commit again: {wal}");
     }
 
     #[test]
@@ -363,7 +406,7 @@ mod tests {
                 (Work { answer, ..append(drafts, Safety::Soon) }, ticket)
             })
             .unzip();
-        writer.commit(batch, &bell);
+        writer.write(batch, &bell, &Queue::new(1));
         let outcomes: Vec<_> = tickets.into_iter().map(|ticket| ticket.wait().ok()).collect();
         assert_eq!(outcomes, [Some(1), None, Some(2)]);
     }
