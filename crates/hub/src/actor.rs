@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use parlor_agent::{AgentError, Kind, Said, Stop};
 use parlor_model::Key;
 use parlor_model::order::{Order, Ordered};
+use parlor_model::record::Record;
 use parlor_model::seen::{Force, Seen, TurnEnd};
 use parlor_store::{Draft, Safety};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -268,8 +269,7 @@ impl Actor {
         if !matches!(self.home, Home::Log) {
             self.adopt().await?;
         }
-        let records =
-            log::append(&self.inner.store, &self.shared.id, vec![log::user(&ordered)], Safety::Durable).await;
+        let records = self.append(vec![log::user(&ordered)]).await;
         if let (Err(error), Order::Interrupt) = (&records, &ordered.order) {
             // A stop that cannot be written down is carried out all the same.
             tracing::error!("cannot log a stop: {error}");
@@ -314,10 +314,24 @@ impl Actor {
         if seen.is_empty() {
             return Ok(());
         }
-        let drafts = seen.iter().map(log::host).collect();
-        let records = log::append(&self.inner.store, &self.shared.id, drafts, Safety::Durable).await?;
+        let records = self.append(seen.iter().map(log::host).collect()).await?;
         self.fold(records);
         Ok(())
+    }
+
+    /// Appends durably. Where that fails on the last step, to the disk, the records are in the log all the same: then they
+    /// are taken in, as they would be after a restart.
+    async fn append(&mut self, drafts: Vec<Draft>) -> Result<Vec<Record>, HubError> {
+        let appended = log::append(&self.inner.store, &self.shared.id, drafts, Safety::Durable).await;
+        if appended.is_err() {
+            let (store, id, end) =
+                (self.inner.store.clone(), self.shared.id.clone(), read(&self.shared).end());
+            let kept = blocking(move || store.read(&id, end, BATCH)).await?.unwrap_or_default();
+            if !kept.is_empty() {
+                self.fold(kept);
+            }
+        }
+        appended
     }
 
     /// What cannot be done is refused before it is written down.
@@ -398,7 +412,7 @@ impl Actor {
         }
     }
 
-    fn fold(&mut self, records: Vec<parlor_model::record::Record>) {
+    fn fold(&mut self, records: Vec<Record>) {
         self.last_growth = clock::moment();
         let rested = {
             let mut view = write(&self.shared);
