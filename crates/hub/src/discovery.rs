@@ -115,8 +115,9 @@ fn gather(events: &Receiver<()>, pause: Duration) {
         Err(RecvTimeoutError::Timeout) => return,
         Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(pause),
     }
-    let until = clock::moment() + GATHER;
-    while events.recv_timeout(until.saturating_duration_since(clock::moment())).is_ok() {}
+    // Not woken by each of them: whoever looks at the session that grows needs the processor now.
+    std::thread::sleep(GATHER);
+    while events.try_recv().is_ok() {}
 }
 
 /// What the index knows from earlier lives.

@@ -29,6 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(800);
 /// Where a file's reader stands.
 pub(crate) struct Follow {
     pub(crate) path: PathBuf,
+    /// The file itself, open since it was first seen to grow: opening it for every line would wake whoever watches the
+    /// folder, ourselves among them.
+    file: Option<File>,
     /// Tells this file from another one of the same name.
     identity: u64,
     /// When it was written last, as far as it was looked at.
@@ -72,10 +75,10 @@ impl Follow {
         let files = subagents_of(path);
         let mut subagents =
             format.map(|format| Subagents::of(Some(path), format, &source.bytes)).unwrap_or_default();
-        let identity = identity(path);
         let mut follow = Follow {
             path: path.to_owned(),
-            identity,
+            file: None,
+            identity: metadata.as_ref().map_or(0, identity),
             modified: metadata.and_then(|metadata| metadata.modified().ok()),
             read: if packed { size } else { source.bytes.len() as u64 },
             mark: last_bytes(&source.bytes).to_vec(),
@@ -105,7 +108,7 @@ impl Follow {
     /// Takes in what was added to the file since the last look.
     pub(crate) fn look(&mut self, view: &mut View) -> Look {
         let Ok(metadata) = fs::metadata(&self.path) else { return Look::Gone };
-        if identity(&self.path) != self.identity
+        if identity(&metadata) != self.identity
             || metadata.len() < self.read
             || subagents_grew(&self.subagents)
         {
@@ -119,7 +122,7 @@ impl Follow {
         if metadata.len() == self.read {
             return if written && !self.holds(view) { Look::Replaced } else { self.settle(view) };
         }
-        match self.read_more(view) {
+        match self.read_more(view, metadata.len()) {
             Ok(look) => look,
             Err(_) => Look::Gone,
         }
@@ -138,13 +141,21 @@ impl Follow {
         Splitter::split(&source.bytes.slice(..read)).map(|line| line.bytes().clone()).eq(known.chain(rest))
     }
 
-    fn read_more(&mut self, view: &mut View) -> std::io::Result<Look> {
-        let mut file = File::open(&self.path)?;
-        file.seek(SeekFrom::Start(self.read - self.mark.len() as u64))?;
-        let mut piece = Vec::new();
-        (&mut file).take(PIECE_BYTES).read_to_end(&mut piece)?;
+    fn read_more(&mut self, view: &mut View, size: u64) -> std::io::Result<Look> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(File::open(&self.path)?),
+        };
+        let start = self.read - self.mark.len() as u64;
+        file.seek(SeekFrom::Start(start))?;
+        let mut piece = Vec::with_capacity((size - start).min(PIECE_BYTES) as usize);
+        file.take(PIECE_BYTES).read_to_end(&mut piece)?;
+        let metadata = file.metadata()?;
+        if identity(&metadata) != self.identity {
+            return Ok(Look::Replaced);
+        }
         // What was written until now has been read: it is no reason to compare all of it.
-        self.modified = file.metadata()?.modified().ok();
+        self.modified = metadata.modified().ok();
         let Some(mut new) = piece.strip_prefix(self.mark.as_slice()) else { return Ok(Look::Replaced) };
         self.read += new.len() as u64;
         self.mark = last_bytes(&piece).to_vec();
@@ -239,13 +250,12 @@ fn subagents_grew(known: &[Stamp]) -> bool {
 }
 
 #[cfg(unix)]
-fn identity(path: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(path).map_or(0, |metadata| metadata.ino())
+fn identity(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
 #[cfg(not(unix))]
-fn identity(_path: &Path) -> u64 {
+fn identity(_metadata: &fs::Metadata) -> u64 {
     0
 }
 
