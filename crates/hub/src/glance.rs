@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use parlor_dialect::{Format, Splitter};
-use parlor_found::format_of;
+use parlor_model::line::Line;
 use parlor_model::record::{Origin, Record};
 
 use crate::follow::is_packed;
@@ -19,8 +19,18 @@ pub const EPOCH: &str = "end";
 /// A smaller file is read whole in about the time that its end takes.
 const LARGE: u64 = 4 << 20;
 
-/// How much of the end is read: more where records are long, but not without bound, and never most of the file.
-const BYTES: [u64; 3] = [1 << 20, 4 << 20, 16 << 20];
+/// No more of the end is read than this, and never most of the file.
+const MOST: u64 = 16 << 20;
+
+/// How long a line is taken to be until it is known.
+const LINE_BYTES: u64 = 4 << 10;
+
+/// How many lines are folded for each entry that is wanted: about every second one shows something that stands by itself,
+/// but where an agent's helpers speak, few do.
+const LINES: [usize; 3] = [2, 8, usize::MAX];
+
+/// How many lines are looked at to find the format.
+const DETECT_LINES: usize = 8;
 
 /// The end of the file at `path` with more than `roots` entries that stand by themselves, where they fit. `None` when the
 /// file is not large, or when its end holds nothing to look at.
@@ -29,10 +39,9 @@ pub(crate) fn glance(path: &Path, roots: usize) -> Option<View> {
     if size < LARGE || is_packed(path) {
         return None;
     }
-    let format = format_of(path)?;
     let mut view = None;
-    for bytes in BYTES.into_iter().take_while(|bytes| bytes * 4 <= size) {
-        let end = fold(&last_lines(path, size - bytes)?, format);
+    for lines in LINES {
+        let end = fold(&last_lines(path, size, lines.saturating_mul(roots))?)?;
         let enough = end.roots().len() > roots;
         view = Some(end);
         if enough {
@@ -42,24 +51,35 @@ pub(crate) fn glance(path: &Path, roots: usize) -> Option<View> {
     view.filter(|view| !view.roots().is_empty())
 }
 
-/// The lines after a place in a file that are whole.
-fn last_lines(path: &Path, from: u64) -> Option<Bytes> {
+/// The last lines of a file of that size that are whole, at most so many.
+fn last_lines(path: &Path, size: u64, count: usize) -> Option<Bytes> {
     let mut file = File::open(path).ok()?;
-    file.seek(SeekFrom::Start(from)).ok()?;
-    let mut piece = Vec::new();
-    file.take(BYTES[BYTES.len() - 1]).read_to_end(&mut piece).ok()?;
-    let piece = Bytes::from(piece);
-    let end = memchr::memrchr(b'\n', &piece).map_or(0, |end| end + 1);
-    let start = memchr::memchr(b'\n', &piece).map_or(0, |start| start + 1);
-    Some(piece.slice(start.min(end)..end))
+    let most = MOST.min(size / 4);
+    let mut bytes = LINE_BYTES.saturating_mul(count as u64).min(most);
+    loop {
+        file.seek(SeekFrom::Start(size - bytes)).ok()?;
+        let mut piece = Vec::with_capacity(bytes as usize);
+        file.read_to_end(&mut piece).ok()?;
+        // The last of them ends the last line; the one before the first line is not part of it.
+        let mut ends = memchr::memrchr_iter(b'\n', &piece);
+        let end = ends.next().map_or(0, |end| end + 1);
+        let before = ends.nth(count.saturating_sub(1));
+        if before.is_some() || bytes == most {
+            let before = before.or_else(|| memchr::memchr(b'\n', &piece));
+            let start = before.map_or(0, |before| before + 1);
+            return Some(Bytes::from(piece).slice(start.min(end)..end));
+        }
+        bytes = (bytes * 4).min(most);
+    }
 }
 
-fn fold(lines: &Bytes, format: Format) -> View {
-    let mut view = View::new(EPOCH.into(), Some(format));
+fn fold(lines: &Bytes) -> Option<View> {
+    let first: Vec<Line> = Splitter::split(lines).take(DETECT_LINES).collect();
+    let mut view = View::new(EPOCH.into(), Some(Format::detect(&first)?));
     for line in Splitter::split(lines) {
         view.push(Record { seq: view.end(), at: None, origin: Origin::Agent, body: line.bytes().clone() });
     }
-    view
+    Some(view)
 }
 
 #[cfg(test)]

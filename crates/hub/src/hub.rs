@@ -159,18 +159,22 @@ impl Hub {
         Ok(self.slot(id).await?.0)
     }
 
+    /// True when a session is loaded, so that it can be opened at once.
+    pub fn is_loaded(&self, id: &str) -> bool {
+        self.inner.loaded(id).is_some()
+    }
+
     /// What can be shown of a session while it is being loaded: the end of a large file, with more than `roots` entries
-    /// where they fit. `None` when it is loaded, or soon will be.
-    pub async fn glance(&self, id: &str, roots: usize) -> Option<(View, Facts)> {
-        if self.inner.loaded(id).is_some() {
+    /// where they fit. `None` when it soon will be. Blocks.
+    pub fn glance(&self, id: &str, roots: usize) -> Option<(View, Facts)> {
+        if self.inner.is_logged(id) {
             return None;
         }
-        let (inner, name) = (self.inner.clone(), id.to_owned());
-        let glanced = blocking(move || {
-            let found = inner.found.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned()?;
-            if inner.is_logged(&name) { None } else { glance(&found.file.path, roots) }
-        });
-        let view = glanced.await.ok()??;
+        let path = {
+            let found = self.inner.found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.get(id)?.file.path.clone()
+        };
+        let view = glance(&path, roots)?;
         let adopt = view.format().is_some_and(|format| crate::adopt::kind_of(format).is_some());
         let can = Can { prompt: adopt, adopt, ..Can::default() };
         Some((view, Facts { source: Source::Found, can, reading: true, ..Facts::default() }))

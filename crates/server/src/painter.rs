@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parlor_hub::View;
 use parlor_model::Key;
 use parlor_render::{Context, Html, Options, entry_html, page};
+use serde::Serialize;
 
 use crate::limits;
 
@@ -89,8 +90,8 @@ impl Painter {
         entry_html::entry(&context, index, &mut html);
         let html = html.into_string();
         let day = self.day(view, place, index);
-        let full: Arc<str> =
-            frame(&view.entries()[index].id, place, version, day.as_deref(), None, &html).into();
+        let (id, day) = (view.entries()[index].id.as_str(), day.as_deref());
+        let full = EntryFrame { id, n: place, v: version, day, keep: None, html: &html }.json();
         let before = match self.painted.remove(&place) {
             Some(old) => {
                 self.bytes -= old.bytes();
@@ -132,7 +133,8 @@ impl Painted {
                 Some((known, json)) if known == version => json.clone(),
                 _ => {
                     let tail = &self.html[keep.bytes..];
-                    let json: Arc<str> = frame(id, place, self.version, None, Some(keep.units), tail).into();
+                    let (v, keep) = (self.version, Some(keep.units));
+                    let json = EntryFrame { id, n: place, v, day: None, keep, html: tail }.json();
                     self.patch = Some((*version, json.clone()));
                     json
                 }
@@ -164,28 +166,26 @@ pub(crate) fn minutes(offset_s: i32) -> i32 {
     offset_s.clamp(-LARGEST_S, LARGEST_S) / 60 * 60
 }
 
-/// An `EntryFrame` as JSON.
-fn frame(id: &str, n: usize, v: u64, day: Option<&str>, keep: Option<usize>, html: &str) -> String {
-    let mut json = String::with_capacity(html.len() + html.len() / 8 + 128);
-    json.push_str("{\"id\":");
-    push_string(&mut json, id);
-    json.push_str(&format!(",\"n\":{n},\"v\":{v}"));
-    if let Some(day) = day {
-        json.push_str(",\"day\":");
-        push_string(&mut json, day);
-    }
-    if let Some(keep) = keep {
-        json.push_str(&format!(",\"keep\":{keep}"));
-    }
-    json.push_str(",\"html\":");
-    push_string(&mut json, html);
-    json.push('}');
-    json
+/// A `wire::EntryFrame` of borrowed parts.
+#[derive(Serialize)]
+struct EntryFrame<'a> {
+    id: &'a str,
+    n: usize,
+    v: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    day: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep: Option<usize>,
+    html: &'a str,
 }
 
-/// Appends a JSON string.
-fn push_string(json: &mut String, text: &str) {
-    json.push_str(&serde_json::to_string(text).unwrap_or_default());
+impl EntryFrame<'_> {
+    fn json(&self) -> Arc<str> {
+        let mut json = Vec::with_capacity(self.html.len() + self.html.len() / 8 + 128);
+        // Strings and numbers into memory: this cannot fail.
+        let _ = serde_json::to_writer(&mut json, self);
+        String::from_utf8(json).unwrap_or_default().into()
+    }
 }
 
 /// The longest common beginning that ends between characters.

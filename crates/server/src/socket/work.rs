@@ -85,6 +85,7 @@ pub(crate) async fn join(
 ) -> Done {
     if profile.is_none()
         && wanted.epoch.is_none()
+        && !app.hub.is_loaded(&session)
         && let Some(frames) = glance(&app, sub, &session, &wanted).await
     {
         // From here on it is a subscription that has something, and is told that the whole replaces it.
@@ -95,16 +96,15 @@ pub(crate) async fn join(
 }
 
 async fn glance(app: &Arc<App>, sub: u64, session: &str, wanted: &Wanted) -> Option<Vec<String>> {
-    let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
-    let (view, facts) = app.hub.glance(session, window).await?;
-    let row = app.hub.row(session);
-    let (session, wanted) = (session.to_owned(), wanted.clone());
+    let (app, session, wanted) = (app.clone(), session.to_owned(), wanted.clone());
     let frames = tokio::task::spawn_blocking(move || {
-        let state = state(&session, &view, &facts, row.as_ref());
+        let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
+        let (view, facts) = app.hub.glance(&session, window)?;
+        let state = state(&session, &view, &facts, app.hub.row(&session).as_ref());
         let state = serde_json::to_string(&state).unwrap_or_default();
-        html_sub::glance(sub, &session, &state, &view, &wanted)
+        Some(html_sub::glance(sub, &session, &state, &view, &wanted))
     });
-    frames.await.ok()
+    frames.await.ok()?
 }
 
 async fn join_whole(
