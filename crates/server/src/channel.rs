@@ -111,10 +111,8 @@ pub(crate) struct Place {
     pub(crate) epoch: Key,
     /// The next message, counted from the first there ever was.
     pub(crate) next: usize,
-    /// How many messages there were when the place was found.
-    pub(crate) end: usize,
-    /// The last record that was read.
-    pub(crate) seq: Option<u64>,
+    /// How many records there were when the place was found.
+    pub(crate) end: u64,
     /// True when messages before it are no longer kept.
     pub(crate) cut: bool,
 }
@@ -132,25 +130,6 @@ impl Channel {
         Channel { profile, said: Mutex::default() }
     }
 
-    /// Reads what is new. It may take long the first time.
-    pub(crate) fn extend(&self, open: &Open) {
-        loop {
-            let mut said = lock(&self.said);
-            let (records, epoch, format) = {
-                let view = open.view();
-                let from = if said.epoch.as_ref() == Some(&view.epoch) { said.next } else { 0 };
-                (records(&view, from), view.epoch.clone(), view.first_format())
-            };
-            if said.epoch.as_ref() != Some(&epoch) {
-                *said = Said { epoch: Some(epoch), ..Said::default() };
-            }
-            if records.is_empty() {
-                return;
-            }
-            said.read(self.profile, format, &records);
-        }
-    }
-
     /// True when reading what is new will not take long.
     pub(crate) fn is_near(&self, open: &Open) -> bool {
         let said = lock(&self.said);
@@ -159,45 +138,58 @@ impl Channel {
             && view.records().len() - said.next.min(view.records().len()) <= 8
     }
 
-    /// The place after a record, or the beginning.
-    pub(crate) fn place(&self, after: Option<u64>) -> Place {
-        let said = lock(&self.said);
-        let next = after.map_or(0, |after| said.messages.partition_point(|message| message.seq <= after));
-        let cut = said.dropped_seq.is_some_and(|dropped| after.is_none_or(|after| after < dropped));
-        Place {
-            epoch: said.epoch.clone().unwrap_or_default(),
-            next: said.dropped + next,
-            end: said.dropped + said.messages.len(),
-            seq: (said.next as u64).checked_sub(1),
-            cut,
+    /// The place after a record, or the beginning. What comes before it is read, which may take long the first time.
+    pub(crate) fn place(&self, open: &Open, after: Option<u64>) -> Place {
+        loop {
+            let mut said = lock(&self.said);
+            said.follow(open);
+            let known = after.is_none_or(|after| after < said.next as u64);
+            if !known && said.read_more(self.profile, open) {
+                continue;
+            }
+            let next = after.map_or(0, |after| said.messages.partition_point(|message| message.seq <= after));
+            let cut = said.dropped_seq.is_some_and(|dropped| after.is_none_or(|after| after < dropped));
+            let epoch = said.epoch.clone().unwrap_or_default();
+            return Place { epoch, next: said.dropped + next, end: open.view().end(), cut };
         }
     }
 
-    /// Up to about `bytes` of messages from a place on. Those of one record stay together, so that a client can resume
-    /// after any answer.
-    pub(crate) fn next(&self, epoch: &Key, next: usize, bytes: usize) -> Next {
-        let said = lock(&self.said);
-        if said.epoch.as_ref() != Some(epoch) || next < said.dropped {
-            return Next::Lost;
-        }
-        let (mut size, mut last, mut out) = (0, None, Vec::new());
-        for message in said.messages.iter().skip(next - said.dropped) {
-            if size >= bytes && last != Some(message.seq) {
-                break;
+    /// Up to about `bytes` of messages from a place on, read where they have not been. Those of one record stay together, so
+    /// that a client can resume after any answer.
+    pub(crate) fn next(&self, open: &Open, epoch: &Key, next: usize, bytes: usize) -> Next {
+        loop {
+            let mut said = lock(&self.said);
+            said.follow(open);
+            if said.epoch.as_ref() != Some(epoch) || next < said.dropped {
+                return Next::Lost;
             }
-            size += message.json.len();
-            last = Some(message.seq);
-            out.push(message.clone());
+            let messages = said.from(next, bytes);
+            let size: usize = messages.iter().map(|message| message.json.len()).sum();
+            if size >= bytes || !said.read_more(self.profile, open) {
+                return Next::Messages(messages);
+            }
         }
-        Next::Messages(out)
     }
 }
 
 impl Said {
-    fn read(&mut self, profile: Profile, format: Option<Format>, records: &[Record]) {
+    /// Begins again when the session was replaced.
+    fn follow(&mut self, open: &Open) {
+        let view = open.view();
+        if self.epoch.as_ref() != Some(&view.epoch) {
+            *self = Said { epoch: Some(view.epoch.clone()), ..Said::default() };
+        }
+    }
+
+    /// Reads some of the records that are new. False when there are none.
+    fn read_more(&mut self, profile: Profile, open: &Open) -> bool {
+        let (records, format) = {
+            let view = open.view();
+            (records(&view, self.next), view.first_format())
+        };
         let pipeline = self.pipeline.get_or_insert_with(|| Pipeline::new(profile, format));
         let mut out = Vec::new();
-        for record in records {
+        for record in &records {
             pipeline.step(record, &mut out);
             for message in out.drain(..) {
                 let json: Arc<str> = message.to_string().into();
@@ -213,5 +205,19 @@ impl Said {
                 self.dropped_seq = Some(message.seq);
             }
         }
+        !records.is_empty()
+    }
+
+    fn from(&self, next: usize, bytes: usize) -> Vec<Message> {
+        let (mut size, mut last, mut out) = (0, None, Vec::new());
+        for message in self.messages.iter().skip(next - self.dropped) {
+            if size >= bytes && last != Some(message.seq) {
+                break;
+            }
+            size += message.json.len();
+            last = Some(message.seq);
+            out.push(message.clone());
+        }
+        out
     }
 }

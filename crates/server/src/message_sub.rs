@@ -21,8 +21,8 @@ pub(crate) struct MessageSub {
     epoch: Key,
     /// The next message.
     next: usize,
-    /// Messages before this one are history to the client.
-    history: usize,
+    /// Records before this one are history to the client.
+    history: u64,
     more: bool,
 }
 
@@ -35,18 +35,17 @@ impl MessageSub {
         mask: Mask,
         wanted: &Wanted,
     ) -> (MessageSub, Vec<String>) {
-        channel.extend(room.open());
-        let place = channel.place(None);
+        let start = channel.place(room.open(), None);
         let (verdict, why) = match (&wanted.epoch, wanted.after) {
-            (Some(epoch), _) if place.epoch != *epoch => (Verdict::Gap, Some(room.why(epoch))),
-            (Some(_), Some(after)) if place.seq.is_none_or(|seq| after > seq) => {
-                (Verdict::Gap, Some(Why::Ahead))
+            (Some(epoch), _) if start.epoch != *epoch => (Verdict::Gap, Some(room.why(epoch))),
+            (Some(_), Some(after)) if after >= start.end => (Verdict::Gap, Some(Why::Ahead)),
+            (Some(_), Some(after)) if channel.place(room.open(), Some(after)).cut => {
+                (Verdict::Gap, Some(Why::Behind))
             }
-            (Some(_), Some(after)) if channel.place(Some(after)).cut => (Verdict::Gap, Some(Why::Behind)),
             (Some(_), Some(_)) => (Verdict::Resumed, None),
             _ => (Verdict::Fresh, None),
         };
-        let from = channel.place(wanted.after.filter(|_| verdict == Verdict::Resumed));
+        let from = channel.place(room.open(), wanted.after.filter(|_| verdict == Verdict::Resumed));
         let mut messages = MessageSub {
             sub,
             room,
@@ -64,13 +63,27 @@ impl MessageSub {
         (messages, frames)
     }
 
-    /// What was said since the last time, up to about a frame of it.
+    /// What was said since the last time, up to what one write holds.
     pub(crate) fn news(&mut self) -> Vec<String> {
-        self.channel.extend(self.room.open());
-        match self.channel.next(&self.epoch, self.next, limits::FRAME_BYTES) {
-            Next::Messages(messages) => self.frames(&messages),
-            Next::Lost => self.again(),
+        let (mut frames, mut bytes) = (Vec::new(), 0);
+        while bytes < limits::BATCH_BYTES {
+            let next = self.channel.next(self.room.open(), &self.epoch, self.next, limits::FRAME_BYTES);
+            let messages = match next {
+                Next::Messages(messages) => messages,
+                Next::Lost => {
+                    frames.push(self.again());
+                    break;
+                }
+            };
+            // More may have come meanwhile; the next round says so.
+            self.more = !messages.is_empty();
+            bytes += messages.iter().map(|message| message.json.len()).sum::<usize>();
+            frames.extend(self.frame(&messages));
+            if !self.more {
+                break;
+            }
         }
+        frames
     }
 
     /// True when the last news did not fit.
@@ -84,35 +97,30 @@ impl MessageSub {
     }
 
     /// Begins from the beginning, because what the client has is no longer true or what comes next no longer there.
-    fn again(&mut self) -> Vec<String> {
-        let place = self.channel.place(None);
+    fn again(&mut self) -> String {
+        let place = self.channel.place(self.room.open(), None);
         let why = if place.epoch == self.epoch { Why::Behind } else { Why::Replaced };
         (self.epoch, self.next, self.history, self.more) = (place.epoch, place.next, place.end, true);
         self.room.note_epoch(&self.epoch);
-        vec![self.subscribed(None, Verdict::Gap, Some(why), None)]
+        self.subscribed(None, Verdict::Gap, Some(why), None)
     }
 
-    fn frames(&mut self, messages: &[Message]) -> Vec<String> {
-        let Some(last) = messages.last() else {
-            self.more = false;
-            return Vec::new();
-        };
-        let kind = if self.next < self.history { Kind::Window } else { Kind::Live };
+    /// The messages that the client wants, if there are any.
+    fn frame(&mut self, messages: &[Message]) -> Option<String> {
+        let (first, last) = (messages.first()?, messages.last()?);
+        let kind = if first.seq < self.history { Kind::Window } else { Kind::Live };
         self.next += messages.len();
-        // More may have come meanwhile; the next round says so.
-        self.more = true;
         let wanted: Vec<&str> =
             messages.iter().map(|message| &*message.json).filter(|json| self.passes(json)).collect();
-        if wanted.is_empty() {
-            return Vec::new();
-        }
-        vec![format!(
-            "{{\"type\":\"messages\",\"sub\":{},\"seq\":{},\"kind\":\"{}\",\"messages\":[{}]}}",
-            self.sub,
-            last.seq,
-            kind.name(),
-            wanted.join(",")
-        )]
+        (!wanted.is_empty()).then(|| {
+            format!(
+                "{{\"type\":\"messages\",\"sub\":{},\"seq\":{},\"kind\":\"{}\",\"messages\":[{}]}}",
+                self.sub,
+                last.seq,
+                kind.name(),
+                wanted.join(",")
+            )
+        })
     }
 
     fn passes(&self, json: &str) -> bool {
