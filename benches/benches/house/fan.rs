@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use parlor_bench::claude_session;
 use parlor_bench::house::{Home, House};
 use parlor_bench::ratio::{percentile, times};
 use parlor_bench::socket::{Socket, number};
@@ -75,7 +76,7 @@ async fn raw_backlog(sockets: usize) -> io::Result<Duration> {
 async fn paced(sockets: usize) -> io::Result<()> {
     let (mut ours, mut bare, mut cpu) = ([Duration::MAX; 2], [Duration::MAX; 2], Duration::MAX);
     for _ in 0..ROUNDS {
-        let (mut late, used) = house_paced(sockets, false, "").await?;
+        let (mut late, used) = house_paced(sockets, PACE, Stuck::Nobody).await?;
         ours = least(ours, &mut late);
         cpu = cpu.min(used);
         bare = least(bare, &mut raw_paced(sockets).await?);
@@ -107,41 +108,53 @@ fn least(known: [Duration; 2], late: &mut [Duration]) -> [Duration; 2] {
 
 /// One socket that reads nothing, among others.
 pub(crate) async fn stalled() -> io::Result<()> {
-    // Long lines, so that the one who does not read is really stuck.
-    let filler = "All work and no play. ".repeat(1_000);
+    let sockets = amount("PARLOR_BENCH_SOCKETS", 5_000) as usize;
+    // As many deliveries a second as 1,000 sockets have with the usual pace.
+    let pace = PACE * (sockets / 1_000).max(1) as u32;
     let (mut with, mut without) = ([Duration::MAX; 2], [Duration::MAX; 2]);
     for _ in 0..ROUNDS {
-        without = least(without, &mut house_paced(200, false, &filler).await?.0);
-        with = least(with, &mut house_paced(200, true, &filler).await?.0);
+        without = least(without, &mut house_paced(sockets, pace, Stuck::Nobody).await?.0);
+        with = least(with, &mut house_paced(sockets, pace, Stuck::One).await?.0);
     }
     println!(
-        "200 sockets, one of them stalled: p50 {:.2}x, p99 {:.2}x of the same without (goal: at most 1.1)",
+        "{sockets} sockets, one of them stalled: p50 {:.2}x, p99 {:.2}x of the same without (goal: at most 1.1)",
         times(with[0], without[0]),
         times(with[1], without[1]),
     );
     Ok(())
 }
 
-async fn house_paced(sockets: usize, stalled: bool, filler: &str) -> io::Result<(Vec<Duration>, Duration)> {
+/// Whether somebody does not read.
+#[derive(Clone, Copy, PartialEq)]
+enum Stuck {
+    Nobody,
+    One,
+}
+
+async fn house_paced(sockets: usize, pace: Duration, stuck: Stuck) -> io::Result<(Vec<Duration>, Duration)> {
     let home = Home::new()?;
     let path = home.file("fan");
     write_lines(&path, 0..1, "")?;
+    // More than any buffer on the way holds, so that the one who does not read is really stuck.
+    std::fs::write(home.file("long"), claude_session(20_000_000, 3))?;
     let house = home.open()?;
     let guests = subscribe(&house, "fan", "html", sockets).await?;
-    let mut stuck = Socket::open_with(house.port, &house.token, Some(4 << 10)).await?;
-    if stalled {
-        stuck.send(r#"{"type":"subscribe","ref":1,"session":"fan"}"#).await?;
+    let mut idler = Socket::open_with(house.port, &house.token, Some(4 << 10)).await?;
+    if stuck == Stuck::One {
+        for session in ["fan\"", "long\",\"profile\":\"records\""] {
+            idler.send(&format!("{{\"type\":\"subscribe\",\"ref\":1,\"session\":\"{session}}}")).await?;
+        }
     }
+    house.rest()?;
     let cpu = house.cpu()?;
     let reading = read_times(guests, 1, PACED + 1);
-    let filler = filler.to_owned();
     let at = tokio::task::spawn_blocking(move || -> io::Result<Vec<Instant>> {
         let mut file = OpenOptions::new().append(true).open(&path)?;
         let begun = Instant::now();
         let mut at = Vec::new();
         for number in 1..=PACED as usize {
-            std::thread::sleep((begun + PACE * number as u32).saturating_duration_since(Instant::now()));
-            let line = line(number, &filler);
+            std::thread::sleep((begun + pace * number as u32).saturating_duration_since(Instant::now()));
+            let line = line(number, "");
             at.push(Instant::now());
             file.write_all(line.as_bytes())?;
         }
