@@ -57,7 +57,7 @@ export function createHeader({ label, home }) {
       context.setAttribute("aria-valuenow", String(percent));
       context.dataset.level = percent >= 90 ? "high" : percent >= 70 ? "some" : "low";
       /** @type {HTMLElement} */ (context.firstElementChild).style.width = `${percent}%`;
-      setText(cost, money(state.cost_usd) || (share === null && state.context ? `${tokens(state.context)} tokens` : ""));
+      setText(cost, money(state.cost_usd) || (share === null && state.context ? `${tokens(state.context)} in context` : ""));
       const lines = usageLines(state);
       usage.title = lines.join("\n");
       usage.setAttribute("aria-label", `${cost.textContent} ${lines[0]}`.trim());

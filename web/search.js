@@ -63,18 +63,22 @@ export function createSearch({ open: openHit }) {
         if (mine !== asked) return;
         /** @type {Hit[]} */
         const hits = Array.isArray(answer) ? answer : answer.hits ?? [];
-        fill(list, ...hits.map(hit));
+        fill(list, ...hits.map((one, index) => hit(one, hits[index - 1])));
         say.textContent = hits.length === 0 ? "Nothing was found." : hits.length >= MOST_HITS ? `The first ${MOST_HITS} hits` : `${hits.length} found`;
       } catch (error) {
         if (mine === asked) say.textContent = /** @type {Error} */ (error).message;
       }
     }
 
-    /** @param {Hit} one */
-    function hit(one) {
+    /**
+     * @param {Hit} one
+     * @param {Hit} [before] Of the same session, it has said the title already.
+     */
+    function hit(one, before) {
       const go = () => { dialog.close(); openHit(one.session, one.entry); };
-      return make("li", {}, make("button", { type: "button", onclick: go },
-        make("b", {}, one.title || "Untitled"), make("time", {}, age(one.at, new Date())),
+      const isFirst = before?.session !== one.session;
+      return make("li", { class: isFirst && "first" }, make("button", { type: "button", onclick: go },
+        isFirst && make("b", {}, one.title || "Untitled"), isFirst && make("time", {}, age(one.at, new Date())),
         make("span", {}, ...pieces(one.snippet ?? "", one.marks).map((piece) => piece.marked ? make("mark", {}, piece.text) : piece.text))));
     }
 
