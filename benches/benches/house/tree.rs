@@ -2,7 +2,8 @@
 //! against ripgrep over the same files. `PARLOR_BENCH_TREE_MB` says how much; `PARLOR_BENCH_AGENTSVIEW` names an
 //! agentsview to time beside it.
 
-use std::io;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -54,11 +55,13 @@ pub(crate) fn run() -> io::Result<()> {
         "restart, nothing changed: list after {again:?}; idle house {:.1} MB (goal: at most 20)",
         house.settled_memory()? as f64 / 1e6
     );
-    searches(&home, &house)?;
-    peers(&home, listed, searchable)
+    let searches = searches(&home, &house)?;
+    drop(house);
+    peers(&home, &Ours { listed, searchable, again, searches })
 }
 
-fn searches(home: &Home, house: &House) -> io::Result<()> {
+fn searches(home: &Home, house: &House) -> io::Result<Vec<(&'static str, Duration)>> {
+    let mut all = Vec::new();
     for (what, query, pattern) in [
         ("a rare term", format!("q={NEEDLE}"), NEEDLE),
         ("a common term", "q=transcript".to_owned(), "transcript"),
@@ -79,8 +82,9 @@ fn searches(home: &Home, house: &House) -> io::Result<()> {
             ),
             None => println!("search, {what}: {ours:?}; no ripgrep to compare with"),
         }
+        all.push((what, ours));
     }
-    Ok(())
+    Ok(all)
 }
 
 fn ripgrep(folder: &Path, pattern: &str) -> io::Result<Option<Duration>> {
@@ -96,28 +100,84 @@ fn ripgrep(folder: &Path, pattern: &str) -> io::Result<Option<Duration>> {
     }
 }
 
-/// agentsview's first look over the same files, where it is there.
-fn peers(home: &Home, listed: Duration, searchable: Duration) -> io::Result<()> {
+/// What ours took, to hold against another.
+struct Ours {
+    listed: Duration,
+    searchable: Duration,
+    again: Duration,
+    searches: Vec<(&'static str, Duration)>,
+}
+
+/// The same of agentsview over the same files, where it is there.
+fn peers(home: &Home, ours: &Ours) -> io::Result<()> {
     let Some(program) = std::env::var_os("PARLOR_BENCH_AGENTSVIEW") else { return Ok(()) };
     let other = Home::new()?;
     let claude = home.sessions();
-    let run = |words: &[&str]| {
+    let command = |words: &[&str]| {
         let mut command = Command::new(&program);
         command.args(words).env("HOME", other.data());
         command.env("CLAUDE_PROJECTS_DIR", claude.parent().unwrap_or(&claude));
-        command.stdout(Stdio::null()).stderr(Stdio::null()).status()
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
     };
-    let begun = Instant::now();
-    let status = run(&["sync"])?;
-    let theirs = begun.elapsed();
-    // The first sync leaves a server behind.
-    run(&["serve", "stop"])?;
+    let timed = |words: &[&str]| -> io::Result<Duration> {
+        let begun = Instant::now();
+        command(words).status()?;
+        Ok(begun.elapsed())
+    };
+    let first = timed(&["sync"])?;
     println!(
-        "agentsview's first sync ({theirs:?}, {status}): {:.1}x of our list (goal: at least 60), {:.1}x of our text (goal: at least 7)",
-        times(theirs, listed),
-        times(theirs, searchable)
+        "agentsview's first sync ({first:?}): {:.1}x of our list (goal: at least 60), {:.1}x of our text (goal: at least 7)",
+        times(first, ours.listed),
+        times(first, ours.searchable)
     );
-    Ok(())
+    let same = best(3, || timed(&["sync"]))?;
+    // The first sync leaves a server behind.
+    timed(&["serve", "stop"])?;
+    let port = free_port()?;
+    let begun = Instant::now();
+    let mut server =
+        command(&["serve", "--no-browser", "--no-update-check", "--port", &port.to_string()]).spawn()?;
+    while !get(port, "/api/v1/sessions").is_ok_and(|answer| answer.starts_with(b"HTTP/1.1 200")) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let ready = begun.elapsed();
+    println!(
+        "agentsview with nothing changed: its sync ({same:?}) {:.0}x of our restart (goal: at least 20), its server ({ready:?}) {:.0}x (goal: at least 25)",
+        times(same, ours.again),
+        times(ready, ours.again)
+    );
+    for (what, path) in [
+        ("a rare term", format!("search?limit=50&q={NEEDLE}")),
+        ("a common term", "search?limit=50&q=transcript".to_owned()),
+        ("a rare substring", format!("search/content?limit=50&pattern={}", &NEEDLE[2..])),
+    ] {
+        let theirs = best(5, || {
+            let begun = Instant::now();
+            get(port, &format!("/api/v1/{path}"))?;
+            io::Result::Ok(begun.elapsed())
+        })?;
+        let mine =
+            ours.searches.iter().find(|(name, _)| *name == what).map_or(Duration::MAX, |(_, time)| *time);
+        println!(
+            "search, {what}: agentsview takes {:.1}x as long (goal: at least 10 for terms, 8 for the rest); {theirs:?}",
+            times(theirs, mine)
+        );
+    }
+    server.kill()?;
+    server.wait().map(drop)
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+fn get(port: u16, path: &str) -> io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    Ok(answer)
 }
 
 /// Sessions of half a megabyte to ten, as they are; the first is the oldest.
