@@ -31,6 +31,9 @@ const FRESH: Duration = Duration::from_secs(20);
 /// A file is made searchable when it has been still for this long.
 const STILL: Duration = Duration::from_secs(5);
 
+/// How the keys of kept files' rows begin.
+const KEPT: &str = "kept/";
+
 /// What is known of one file.
 struct Known {
     stamp: String,
@@ -64,15 +67,16 @@ pub(crate) fn start(hub: &Hub) {
         let mut behind = Behind::default();
         loop {
             let Some(inner) = inner.upgrade().filter(|inner| *inner.is_open.borrow()) else { return };
-            watch.extend();
             let begun = clock::moment();
             let known = known.get_or_insert_with(|| restore(&inner));
             look(&inner, known, &mut kept);
             inner.list.complete();
+            // Only now, since it takes a look of its own at every file; what came in between is seen by another one.
+            let at_once = watch.extend();
             behind.work(&inner, known);
             let pause = LOOK.max(begun.elapsed() * 20);
             drop(inner);
-            gather(&events, if behind.is_done() { pause } else { Duration::ZERO });
+            gather(&events, if behind.is_done() && !at_once { pause } else { Duration::ZERO });
         }
     };
     if let Err(error) = std::thread::Builder::new().name("discovery".into()).spawn(work) {
@@ -95,8 +99,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn extend(&mut self) {
-        let Some(watcher) = &mut self.watcher else { return };
+    /// Watches the folders that exist. True when some were not watched before.
+    fn extend(&mut self) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let before = self.watched.len();
         for folder in &self.folders {
             if !self.watched.contains(folder)
                 && folder.is_dir()
@@ -105,6 +111,7 @@ impl Watch {
                 self.watched.insert(folder.clone());
             }
         }
+        self.watched.len() > before
     }
 }
 
@@ -164,7 +171,7 @@ fn look(inner: &Inner, known: &mut HashMap<PathBuf, Known>, kept: &mut Option<Ve
     if forget(inner, known, &found) {
         *kept = None;
     }
-    let kept = kept.get_or_insert_with(|| archived(inner));
+    let kept = kept.get_or_insert_with(|| archived(inner, &found));
     list(inner, known, found, kept);
 }
 
@@ -227,16 +234,17 @@ fn list(inner: &Inner, known: &HashMap<PathBuf, Known>, found: Vec<Found>, kept:
     }
 }
 
-/// The sessions that were kept and whose files are gone.
-fn archived(inner: &Inner) -> Vec<Row> {
+/// The sessions that were kept and whose files are gone: those that were found are not.
+fn archived(inner: &Inner, found: &[Found]) -> Vec<Row> {
     if !inner.archive {
         return Vec::new();
     }
+    let there: HashSet<&Path> = found.iter().map(|found| found.file.path.as_path()).collect();
     let kept = inner.store.archived().unwrap_or_default();
     let missing: HashSet<String> = kept
         .into_iter()
-        .filter(|one| !Path::new(&one.path).exists())
-        .map(|one| format!("kept/{}", one.path))
+        .filter(|one| !there.contains(Path::new(&one.path)) && !Path::new(&one.path).exists())
+        .map(|one| kept_key(Path::new(&one.path)))
         .collect();
     if missing.is_empty() {
         return Vec::new();
@@ -303,7 +311,26 @@ fn stamp(found: &Found) -> String {
 struct Behind {
     /// The stamps up to which files were worked on.
     done: HashMap<PathBuf, String>,
+    earlier: Option<Earlier>,
     left: bool,
+}
+
+/// The stamps up to which an earlier life has worked.
+struct Earlier {
+    /// By session.
+    searchable: HashMap<String, String>,
+    /// By the key of a kept file's row.
+    kept: HashMap<String, String>,
+}
+
+impl Earlier {
+    fn of(inner: &Inner) -> Earlier {
+        let rows = inner.store.rows().unwrap_or_default().into_iter();
+        Earlier {
+            searchable: inner.store.text_stamps().unwrap_or_default(),
+            kept: rows.filter(|row| row.key.starts_with(KEPT)).map(|row| (row.key, row.stamp)).collect(),
+        }
+    }
 }
 
 impl Behind {
@@ -320,16 +347,8 @@ impl Behind {
             inner.found.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         all.sort_by_key(|found| std::cmp::Reverse(found.file.modified_ns));
         self.left = false;
-        let kept: HashMap<String, u64> = match inner.archive {
-            true => inner
-                .store
-                .archived()
-                .unwrap_or_default()
-                .into_iter()
-                .map(|one| (one.path, one.length))
-                .collect(),
-            false => HashMap::new(),
-        };
+        let earlier = self.earlier.get_or_insert_with(|| Earlier::of(inner));
+        let mut lengths = None;
         for found in all {
             let stamp = stamp(&found);
             if self.done.get(&found.file.path) == Some(&stamp) {
@@ -345,19 +364,30 @@ impl Behind {
             }
             let Some(row) = known.get(&found.file.path).and_then(|one| one.row.as_ref()) else { continue };
             // Kept before it can be found: what a search shows will not vanish.
-            if inner.archive {
-                keep(inner, &found, row, &kept);
+            if inner.archive && earlier.kept.get(&kept_key(&found.file.path)) != Some(&stamp) {
+                let lengths = lengths.get_or_insert_with(|| archived_lengths(inner));
+                keep(inner, &found, row, lengths);
             }
-            make_searchable(inner, &found, &stamp);
+            if earlier.searchable.get(&found.id) != Some(&stamp) {
+                make_searchable(inner, &found, &stamp);
+            }
             self.done.insert(found.file.path.clone(), stamp);
         }
     }
 }
 
+/// How much of each file is kept.
+fn archived_lengths(inner: &Inner) -> HashMap<String, u64> {
+    let kept = inner.store.archived().unwrap_or_default();
+    kept.into_iter().map(|one| (one.path, one.length)).collect()
+}
+
+/// The key of a kept file's row in the index.
+fn kept_key(path: &Path) -> String {
+    format!("{KEPT}{}", path.to_string_lossy())
+}
+
 fn make_searchable(inner: &Inner, found: &Found, stamp: &str) {
-    if inner.store.text_stamp(&found.id).ok().flatten().as_deref() == Some(stamp) {
-        return;
-    }
     if let Ok((_, view)) = Follow::open(&found.file.path, 0) {
         inner.store.put_text(&found.id, stamp, index::pieces(&view));
     }
@@ -370,5 +400,5 @@ fn keep(inner: &Inner, found: &Found, row: &parlor_found::Row, kept: &HashMap<St
         return;
     }
     let body = serde_json::to_string(&of_found(row)).unwrap_or_default();
-    inner.store.put_rows(vec![IndexRow { key: format!("kept/{path}"), stamp: stamp(found), body }]);
+    inner.store.put_rows(vec![IndexRow { key: kept_key(&found.file.path), stamp: stamp(found), body }]);
 }

@@ -1,12 +1,13 @@
 //! The file of indexes: the session list and the text that can be searched. All of it is derived, so a damaged file is
 //! thrown away, and whoever asks for stamps sees that everything has to be put in again. It holds no truth.
 
+use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use crate::block::Piece;
@@ -126,14 +127,14 @@ impl Index {
         })
     }
 
-    /// The stamp of a session's text.
-    pub(crate) fn text_stamp(&self, session: &str) -> Result<Option<String>, StoreError> {
+    /// The stamps of the texts of all sessions, by session.
+    pub(crate) fn text_stamps(&self) -> Result<HashMap<String, String>, StoreError> {
         self.read(|readers| {
             readers.read(|connection| {
                 connection
-                    .prepare_cached("SELECT stamp FROM text WHERE session = ?1")?
-                    .query_row([session], |row| row.get(0))
-                    .optional()
+                    .prepare_cached("SELECT session, stamp FROM text")?
+                    .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect()
             })
         })
     }

@@ -1,5 +1,6 @@
 //! The handle to everything on disk. Checks what it is asked and passes it on; the writing is done in threads of its own.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -176,9 +177,9 @@ impl Store {
         self.inner.index.put(Job::DropText(sessions));
     }
 
-    /// The stamp that came with a session's text, if it has any.
-    pub fn text_stamp(&self, session: &str) -> Result<Option<String>, StoreError> {
-        self.inner.index.text_stamp(session)
+    /// The stamps that came with the texts of sessions, by session.
+    pub fn text_stamps(&self) -> Result<HashMap<String, String>, StoreError> {
+        self.inner.index.text_stamps()
     }
 
     /// Waits until all that was put into the index before can be read.
