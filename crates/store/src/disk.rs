@@ -1,10 +1,10 @@
-//! Waits for the disk, so that the writer need not: what it commits meanwhile is made durable together, by the next sync. It
-//! must not know what was written.
+//! Waits for the disk, so that the writer need not: a slow disk then holds up nobody who does not wait for it, and what is
+//! committed meanwhile is made durable together, by the next sync. It must not know what was written.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::StoreError;
@@ -28,8 +28,6 @@ struct Shared {
     path: PathBuf,
     sync: Sync,
     queue: Queue<Committed>,
-    /// How much is in the queue or on its way to the disk.
-    waiting: AtomicUsize,
     /// True once a sync has failed: the system may have dropped what it could not write, and would not say so again.
     failed: AtomicBool,
 }
@@ -44,6 +42,8 @@ impl Disk {
             None => {
                 let opened = File::open(&name)?;
                 opened.sync_data()?;
+                // The file may be new, and its name must be on the disk too.
+                name.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())?;
                 let _ = file.set(opened);
                 Ok(())
             }
@@ -56,15 +56,12 @@ impl Disk {
             path: path.to_owned(),
             sync,
             queue: Queue::new(usize::MAX),
-            waiting: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
         });
         let its = shared.clone();
         let work = move || {
             while let Some((all, _)) = its.queue.take() {
-                let count = all.len();
                 its.settle(all);
-                its.waiting.fetch_sub(count, Ordering::Release);
             }
         };
         let thread = std::thread::Builder::new().name("parlor-disk".to_owned()).spawn(work);
@@ -72,16 +69,10 @@ impl Disk {
         Ok(Disk { shared })
     }
 
-    /// Makes durable what is committed, and answers: at once where nothing else is to be done, otherwise while the writer
-    /// goes on. Answers come in the order of the calls.
-    pub(crate) fn settle(&self, committed: Committed, at_once: bool) {
-        let shared = &self.shared;
-        if at_once && shared.waiting.load(Ordering::Acquire) == 0 {
-            return shared.settle(vec![committed]);
-        }
-        shared.waiting.fetch_add(1, Ordering::Relaxed);
+    /// Has what is committed made durable and answered, in the order of the calls.
+    pub(crate) fn settle(&self, committed: Committed) {
         // It is closed only when this is dropped.
-        let _ = shared.queue.push(|_| committed, 0);
+        let _ = self.shared.queue.push(|_| committed, 0);
     }
 
     /// True when a sync has failed, so that no later one can be trusted.
@@ -143,17 +134,16 @@ pub(crate) mod tests {
             gone.lock().unwrap().recv().map_err(io::Error::other)
         });
         let (tell, told) = std::sync::mpsc::channel();
-        let settle = |number: u64, at_once| {
+        let settle = |number: u64| {
             let bell = Arc::default();
             let (answer, ticket) = Answer::new(&bell);
             let tell = tell.clone();
             ticket.on_done(Box::new(move |outcome| tell.send(outcome.unwrap()).unwrap()));
-            disk.settle(Committed { answers: vec![(answer, number)], bell }, at_once);
+            disk.settle(Committed { answers: vec![(answer, number)], bell });
         };
-        settle(0, false);
+        settle(0);
         begin.recv().unwrap();
-        // Although nothing else is to be done, these wait for their turn.
-        (1..10).for_each(|number| settle(number, true));
+        (1..10).for_each(settle);
         go.send(()).unwrap();
         begin.recv().unwrap();
         assert_eq!(told.try_iter().collect::<Vec<_>>(), [0]);

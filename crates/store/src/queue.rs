@@ -73,11 +73,6 @@ impl<T> Queue<T> {
         Some((std::mem::take(&mut state.items), std::mem::take(&mut state.bell)))
     }
 
-    /// True when no work waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.lock().items.is_empty()
-    }
-
     /// Refuses new work; what waits is still done.
     pub(crate) fn close(&self) {
         self.lock().closed = true;

@@ -144,21 +144,21 @@ impl Writer {
                 bytes += item.task.bytes();
                 batch.push(item);
                 if bytes >= BATCH_BYTES {
-                    self.write(std::mem::take(&mut batch), &bell, queue);
+                    self.write(std::mem::take(&mut batch), &bell);
                     bytes = 0;
                 }
             }
-            self.write(batch, &bell, queue);
+            self.write(batch, &bell);
         }
     }
 
-    /// Writes a batch and answers it. While there is more to write, somebody else waits for the disk.
-    fn write(&mut self, batch: Vec<Work>, bell: &Arc<Bell>, queue: &Queue<Work>) {
+    /// Writes a batch and has it answered.
+    fn write(&mut self, batch: Vec<Work>, bell: &Arc<Bell>) {
         let mut answers = Vec::new();
         self.commit(batch, &mut answers);
         bell.ring();
         if !answers.is_empty() {
-            self.disk.settle(Committed { answers, bell: bell.clone() }, queue.is_empty());
+            self.disk.settle(Committed { answers, bell: bell.clone() });
         }
         if self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES
             && let Err(error) = self.checkpoint("PASSIVE")
@@ -334,19 +334,46 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
             Ok(())
         });
-        let queue = Queue::new(1);
+        let mut write = |batch: Vec<Safety>| {
+            let bell: Arc<Bell> = Arc::default();
+            let with_ticket = |safety| {
+                let (answer, ticket) = Answer::new(&bell);
+                (Work { answer, ..append(1, safety) }, ticket)
+            };
+            let (batch, tickets): (Vec<_>, Vec<_>) = batch.into_iter().map(with_ticket).unzip();
+            writer.write(batch, &bell);
+            tickets.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+            synced.load(Ordering::Relaxed)
+        };
         for (batch, expected) in [
             (vec![Safety::Soon, Safety::Soon], 0),
             (vec![Safety::Soon, Safety::Durable, Safety::Durable], 1),
             (vec![Safety::Durable], 2),
             (vec![Safety::Soon], 2),
         ] {
-            let batch: Vec<Work> = batch.into_iter().map(|safety| append(1, safety)).collect();
-            writer.write(batch, &Arc::default(), &queue);
-            assert_eq!(synced.load(Ordering::Relaxed), expected);
+            assert_eq!(write(batch), expected);
         }
-        writer.write(vec![append(0, Safety::Durable)], &Arc::default(), &queue);
-        assert_eq!(synced.load(Ordering::Relaxed), 3, "nothing, durably, makes durable what was there");
+    }
+
+    #[test]
+    fn a_slow_disk_holds_up_nobody_who_does_not_wait_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(&folder);
+        let (go, gone) = std::sync::mpsc::channel();
+        let gone = std::sync::Mutex::new(gone);
+        let patience = std::time::Duration::from_secs(20);
+        writer.disk =
+            disk(move || gone.lock().unwrap().recv_timeout(patience).map_err(std::io::Error::other));
+        let mut write = |safety| {
+            let bell: Arc<Bell> = Arc::default();
+            let (answer, ticket) = Answer::new(&bell);
+            writer.write(vec![Work { answer, ..append(1, safety) }], &bell);
+            ticket
+        };
+        let prompt = write(Safety::Durable);
+        assert_eq!(write(Safety::Soon).wait().unwrap(), 1);
+        go.send(()).unwrap();
+        assert_eq!(prompt.wait().unwrap(), 0);
     }
 
     #[test]
@@ -362,7 +389,7 @@ mod tests {
         let mut write = |safety| {
             let bell: Arc<Bell> = Arc::default();
             let (answer, ticket) = Answer::new(&bell);
-            writer.write(vec![Work { answer, ..append(1, safety) }], &bell, &Queue::new(1));
+            writer.write(vec![Work { answer, ..append(1, safety) }], &bell);
             ticket.wait()
         };
         assert_eq!(write(Safety::Soon).unwrap(), 0);
@@ -406,7 +433,7 @@ mod tests {
                 (Work { answer, ..append(drafts, Safety::Soon) }, ticket)
             })
             .unzip();
-        writer.write(batch, &bell, &Queue::new(1));
+        writer.write(batch, &bell);
         let outcomes: Vec<_> = tickets.into_iter().map(|ticket| ticket.wait().ok()).collect();
         assert_eq!(outcomes, [Some(1), None, Some(2)]);
     }
