@@ -342,7 +342,9 @@ mod tests {
             };
             let (batch, tickets): (Vec<_>, Vec<_>) = batch.into_iter().map(with_ticket).unzip();
             writer.write(batch, &bell);
-            tickets.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+            for ticket in tickets {
+                ticket.wait().unwrap();
+            }
             synced.load(Ordering::Relaxed)
         };
         for (batch, expected) in [
