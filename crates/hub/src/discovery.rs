@@ -364,9 +364,14 @@ impl Behind {
             }
             let Some(row) = known.get(&found.file.path).and_then(|one| one.row.as_ref()) else { continue };
             // Kept before it can be found: what a search shows will not vanish.
-            if inner.archive && earlier.kept.get(&kept_key(&found.file.path)) != Some(&stamp) {
+            if inner.archive {
                 let lengths = lengths.get_or_insert_with(|| archived_lengths(inner));
-                keep(inner, &found, row, lengths);
+                // The row alone would not do: the archive may have been taken away since.
+                let is_kept = earlier.kept.get(&kept_key(&found.file.path)) == Some(&stamp)
+                    && lengths.contains_key(&*found.file.path.to_string_lossy());
+                if !is_kept {
+                    keep(inner, &found, row, lengths);
+                }
             }
             if earlier.searchable.get(&found.id) != Some(&stamp) {
                 make_searchable(inner, &found, &stamp);

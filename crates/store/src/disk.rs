@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::StoreError;
-use crate::queue::Queue;
+use crate::queue::{CloseAtEnd, Queue};
 use crate::ticket::{Answer, Bell};
 
 /// Work that is committed, and answered once it is on the disk.
@@ -60,6 +60,7 @@ impl Disk {
         });
         let its = shared.clone();
         let work = move || {
+            let _guard = CloseAtEnd(&its.queue);
             while let Some((all, _)) = its.queue.take() {
                 its.settle(all);
             }
@@ -71,7 +72,7 @@ impl Disk {
 
     /// Has what is committed made durable and answered, in the order of the calls.
     pub(crate) fn settle(&self, committed: Committed) {
-        // It is closed only when this is dropped.
+        // Refused only once nobody will ever sync again: dropped, the answers say that the store is closed.
         let _ = self.shared.queue.push(|_| committed, 0);
     }
 
