@@ -314,6 +314,25 @@ fn what_an_agent_cleans_up_is_kept() {
 }
 
 #[test]
+fn an_archive_that_was_taken_away_is_filled_again() {
+    let home = Home::new();
+    home.session("44444444-dddd", talk("44444444-dddd", 2));
+    let archive = home.path(".local/share/parlor/archive.db");
+    let kept = || {
+        let files = [archive.clone(), archive.with_extension("db-wal")].map(fs::read);
+        files.into_iter().flatten().any(|bytes| memchr::memmem::find(&bytes, b"44444444-dddd").is_some())
+    };
+    let house = House::open(&home);
+    wait_until("the search", || home.run(&["search", "--exact", "question 1"]).out.contains("44444444"));
+    assert!(kept(), "it is kept before it can be found");
+    assert_eq!(house.close(), 0);
+    fs::remove_file(&archive).unwrap();
+    assert!(!kept());
+    let _house = House::open(&home);
+    wait_until("the archive", kept);
+}
+
+#[test]
 fn two_houses_never_share_a_data_folder() {
     let home = Home::new();
     let _house = House::open(&home);
