@@ -70,6 +70,7 @@ pub(crate) enum Job {
     DropRows(Vec<String>),
     PutText { session: String, stamp: String, pieces: Vec<Piece> },
     DropText(Vec<String>),
+    TidyText,
     Settle(Answer),
 }
 
@@ -160,7 +161,7 @@ impl Job {
             }
             Job::DropRows(keys) | Job::DropText(keys) => keys.iter().map(|key| key.len() + 24).sum(),
             Job::PutText { pieces, .. } => pieces.iter().map(|piece| piece.text.len() + 64).sum(),
-            Job::Settle(_) => 1,
+            Job::TidyText | Job::Settle(_) => 1,
         }
     }
 
@@ -188,6 +189,7 @@ impl Job {
             Job::DropText(sessions) => {
                 sessions.iter().try_for_each(|session| text::drop_session(connection, session))
             }
+            Job::TidyText => connection.execute("INSERT INTO word (word) VALUES ('optimize')", []).map(drop),
             Job::Settle(_) => Ok(()),
         }
     }

@@ -134,37 +134,46 @@ impl Matcher {
     }
 }
 
-/// What to show of `text`, in which the index found `words`, the last one perhaps only begun.
-pub(crate) fn word_snippet(regex: &Regex, words: &[&str], text: &str) -> (String, Vec<Range<usize>>) {
-    let last = words.last().map_or(0, |word| word.len());
-    let is_word = |found: &regex::Match<'_>| {
-        let before = text[..found.start()].chars().next_back();
-        let after = text[found.end()..].chars().next();
-        let begun = found.len() == last && words.last().is_some_and(|word| same(word, found.as_str()));
-        !before.is_some_and(char::is_alphanumeric) && (begun || !after.is_some_and(char::is_alphanumeric))
-    };
-    let first = regex.find_iter(text).find(is_word).map_or(0, |found| found.start());
-    let window = window(text, first);
-    let ranges = regex
-        .find_iter(text)
-        .skip_while(|found| found.start() < window.start)
-        .take_while(|found| found.end() <= window.end)
-        .filter(is_word)
-        .map(|found| found.start()..found.end())
-        .collect();
+/// What to show of `text`, in which the index found `words`, the last one perhaps only begun. No automaton is built for a
+/// few short texts: that takes longer than all the rest of a search for a rare word.
+pub(crate) fn word_snippet(words: &[&str], text: &str) -> (String, Vec<Range<usize>>) {
+    let mut found = runs_of_words(text).filter_map(|run| found_in(words, text, run));
+    let Some(first) = found.next() else { return show(text, window(text, 0), Vec::new()) };
+    let window = window(text, first.start);
+    let mut ranges = vec![first];
+    ranges.extend(found.take_while(|range| range.end <= window.end));
     show(text, window, ranges)
 }
 
-/// A pattern that finds any of `words` whatever their case, longer ones first.
-pub(crate) fn any_word(words: &[&str]) -> Result<Regex, StoreError> {
-    let mut words = words.to_vec();
-    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-    let pattern = words.iter().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
-    compile(&format!("(?i:{pattern})"), &pattern)
+/// The words of a text one after the other, as the index of words cuts them.
+fn runs_of_words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let start = rest + text[rest..].find(char::is_alphanumeric)?;
+        let after = text[start..].find(|character: char| !character.is_alphanumeric());
+        rest = after.map_or(text.len(), |length| start + length);
+        Some(start..rest)
+    })
 }
 
-fn same(left: &str, right: &str) -> bool {
-    left.chars().flat_map(char::to_lowercase).eq(right.chars().flat_map(char::to_lowercase))
+/// The part of a run of letters that is one of `words`, or begins with the last of them.
+fn found_in(words: &[&str], text: &str, run: Range<usize>) -> Option<Range<usize>> {
+    let (last, _) = words.split_last()?;
+    let lengths = words.iter().filter_map(|word| Some((word, begins(&text[run.clone()], word)?)));
+    let fits = |(word, length): &(&&str, usize)| *length == run.len() || word == &last;
+    lengths.filter(fits).map(|(_, length)| run.start..run.start + length).max_by_key(|range| range.end)
+}
+
+/// How many bytes of `text` are `word` in whatever case, if it begins with that.
+fn begins(text: &str, word: &str) -> Option<usize> {
+    let mut rest = text.chars();
+    let same = |one: char, other: char| match one.is_ascii() && other.is_ascii() {
+        true => one.eq_ignore_ascii_case(&other),
+        false => one.to_lowercase().eq(other.to_lowercase()),
+    };
+    word.chars()
+        .all(|character| rest.next().is_some_and(|other| same(character, other)))
+        .then(|| text.len() - rest.as_str().len())
 }
 
 fn literal(text: &str) -> Result<Regex, StoreError> {
@@ -259,7 +268,7 @@ mod tests {
     #[test]
     fn words_are_whole_but_the_last_may_be_begun() {
         let find = |words: &[&str], text: &str| {
-            let snippet = word_snippet(&any_word(words).unwrap(), words, text);
+            let snippet = word_snippet(words, text);
             shown(&snippet).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(find(&["run", "test"], "Runs run TESTS in untested_run"), ["run", "TEST", "run"]);

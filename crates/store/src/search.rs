@@ -1,5 +1,6 @@
 //! Answers queries from the index, newest sessions first. It only reads.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::block::{Block, Unpacker};
 use crate::database::Readers;
 use crate::error::StoreError;
-use crate::matcher::{Hit, Kind, Matcher, Query, any_word, is_unspaced, word_snippet, words};
+use crate::matcher::{Hit, Kind, Matcher, Query, is_unspaced, word_snippet, words};
 use crate::text::{BLOCK_BITS, PIECE_BITS, places, read_block};
 
 /// How many hits a query can have.
@@ -67,13 +68,16 @@ fn find_words(
     // Each word is quoted, so that none is taken for an operator.
     let whole = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" ");
     let begun = words.last().is_some_and(|word| word.chars().nth(1).is_some()).then(|| format!("{whole} *"));
-    let regex = any_word(words)?;
     readers.read(|connection| {
+        // Words, sessions and texts as of one moment.
+        let moment = connection.unchecked_transaction()?;
         let found = match &query.session {
             Some(session) => in_one(connection, &whole, begun.as_deref(), session, limit)?,
             None => everywhere(connection, &whole, begun.as_deref(), limit)?,
         };
-        word_hits(connection, &found, |text| word_snippet(&regex, words, text))
+        let hits = word_hits(connection, &found, words)?;
+        moment.commit()?;
+        Ok(hits)
     })
 }
 
@@ -112,6 +116,9 @@ fn everywhere(
     {
         found = all(begun, usize::MAX >> 1)?;
     }
+    if found.len() <= limit {
+        return sorted(connection, &found);
+    }
     let mut chosen = Vec::new();
     let mut statement =
         connection.prepare_cached("SELECT number FROM text ORDER BY newest DESC, number DESC")?;
@@ -133,6 +140,20 @@ fn everywhere(
     Ok(chosen)
 }
 
+/// A few documents, newest sessions first: only those sessions are looked at, however many there are.
+fn sorted(connection: &Connection, documents: &[i64]) -> rusqlite::Result<Vec<i64>> {
+    let session = |document: &i64| document >> (PIECE_BITS + BLOCK_BITS);
+    let mut newest = connection.prepare_cached("SELECT newest FROM text WHERE number = ?1")?;
+    let mut sessions = Vec::new();
+    for together in documents.chunk_by(|one, next| session(one) == session(next)) {
+        let number = session(&together[0]);
+        let at: Option<i64> = newest.query_row([number], |row| row.get(0)).optional()?;
+        sessions.push((at, number, together));
+    }
+    sessions.sort_by_key(|(at, number, _)| Reverse((*at, *number)));
+    Ok(sessions.into_iter().flat_map(|(.., together)| together.iter().rev().copied()).collect())
+}
+
 /// The documents of one session that match, in order. Asking for the last ones first would be slower.
 fn in_session(connection: &Connection, expression: &str, number: i64) -> rusqlite::Result<Vec<i64>> {
     let (first, end) = places(number);
@@ -143,37 +164,27 @@ fn in_session(connection: &Connection, expression: &str, number: i64) -> rusqlit
 }
 
 /// Reads the text of documents, each block once.
-fn word_hits(
-    connection: &Connection,
-    documents: &[i64],
-    snippet: impl Fn(&str) -> (String, Vec<std::ops::Range<usize>>),
-) -> rusqlite::Result<Vec<Hit>> {
+fn word_hits(connection: &Connection, documents: &[i64], words: &[&str]) -> rusqlite::Result<Vec<Hit>> {
     let mut select = connection.prepare_cached(
         "SELECT text.session, gram.raw FROM gram JOIN text ON text.number = gram.place >> 20 WHERE gram.place = ?1",
     )?;
-    let mut open: Option<(i64, String, Block)> = None;
     let mut unpacker = Unpacker::default();
     let mut hits = Vec::new();
-    for document in documents {
-        let place = document >> PIECE_BITS;
-        if open.as_ref().is_none_or(|(last, ..)| *last != place) {
-            if let Some((.., block)) = open.take() {
-                unpacker.recycle(block);
-            }
-            let row: Option<(String, i64)> =
-                select.query_row([place], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            let Some((session, raw_bytes)) = row else { continue };
-            let Some(block) = read_block(connection, place, raw_bytes as usize, &mut unpacker)? else {
-                continue;
-            };
-            open = Some((place, session, block));
+    for together in documents.chunk_by(|one, next| one >> PIECE_BITS == next >> PIECE_BITS) {
+        let place = together[0] >> PIECE_BITS;
+        let row: Option<(String, i64)> =
+            select.query_row([place], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((session, raw_bytes)) = row else { continue };
+        let Some(block) = read_block(connection, place, raw_bytes as usize, &mut unpacker)? else { continue };
+        let text = block.text();
+        let parts: Vec<_> = block.parts().collect();
+        for document in together {
+            let Some(part) = parts.get((document & ((1 << PIECE_BITS) - 1)) as usize) else { continue };
+            let (snippet, ranges) = word_snippet(words, &text[part.range.clone()]);
+            let (session, entry) = (session.clone(), part.entry.into());
+            hits.push(Hit { session, entry, at: part.at, snippet, ranges });
         }
-        let Some((_, session, block)) = &open else { continue };
-        let index = (document & ((1 << PIECE_BITS) - 1)) as usize;
-        let Some(part) = block.parts().nth(index) else { continue };
-        let (snippet, ranges) = snippet(&block.text()[part.range]);
-        let (session, entry) = (session.clone(), part.entry.into());
-        hits.push(Hit { session, entry, at: part.at, snippet, ranges });
+        unpacker.recycle(block);
     }
     Ok(hits)
 }
@@ -271,7 +282,7 @@ fn spots(
             spots.push(Spot { candidate, place, raw_bytes: row.get::<_, i64>(1)? as usize });
         }
     }
-    spots.sort_by_key(|spot| (spot.candidate, std::cmp::Reverse(spot.place)));
+    spots.sort_by_key(|spot| (spot.candidate, Reverse(spot.place)));
     Ok(spots)
 }
 

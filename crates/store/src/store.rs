@@ -62,10 +62,16 @@ impl Store {
         let lock = Arc::new(Lock::take(folder)?);
         let log_path = folder.join("log.db");
         let sessions = Arc::new(Sessions::default());
-        let writer = Writer::open(log_path.clone(), sessions.clone())?;
         let log = Readers::new(&log_path);
-        let index = Index::open(folder.join("index.db"))?;
-        let archive = Archive::open(folder.join("archive.db"))?;
+        // All at once: most of opening a file is waiting for the system.
+        let (writer, index, archive) = std::thread::scope(|scope| {
+            let index = scope.spawn(|| Index::open(folder.join("index.db")));
+            let archive = scope.spawn(|| Archive::open(folder.join("archive.db")));
+            let writer = Writer::open(log_path.clone(), sessions.clone());
+            let closed = || StoreError::Closed;
+            (writer, index.join().map_err(|_| closed()), archive.join().map_err(|_| closed()))
+        });
+        let (writer, index, archive) = (writer?, index??, archive??);
         let queue = Arc::new(Queue::new(WAITING_BYTES));
         let (waiting, its_lock) = (queue.clone(), lock.clone());
         let thread = std::thread::Builder::new().name("parlor-log".to_owned()).spawn(move || {
@@ -180,6 +186,11 @@ impl Store {
     /// The stamps that came with the texts of sessions, by session.
     pub fn text_stamps(&self) -> Result<HashMap<String, String>, StoreError> {
         self.inner.index.text_stamps()
+    }
+
+    /// Puts the words of many texts that were added one by one together, so that they are found in one place. Done soon.
+    pub fn tidy_text(&self) {
+        self.inner.index.put(Job::TidyText);
     }
 
     /// Waits until all that was put into the index before can be read.
