@@ -39,6 +39,8 @@ pub struct Transcript {
     open: BTreeSet<usize>,
     /// The same of subagents. A turn may end well before they do, but a stop cuts them off too.
     open_under: BTreeSet<usize>,
+    /// How many calls lie under each call.
+    calls_under: HashMap<usize, u64>,
     /// Input that streams in, and how much of it the entry already shows.
     inputs: HashMap<usize, (String, usize)>,
     /// Questions that came before their call.
@@ -78,6 +80,21 @@ impl Transcript {
         for index in &touched {
             self.entries[*index].rev += 1;
         }
+        touched
+    }
+
+    /// Folds a line of a subagent's own file, which may come long after those that stand around it: it moves neither the
+    /// session's times nor what a line without one inherits.
+    pub fn fold_under(
+        &mut self,
+        seq: u64,
+        line: &Line,
+        reading: &Reading,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Vec<usize> {
+        let times = (self.at, self.session.started, self.session.updated);
+        let touched = self.fold(seq, line, reading, events);
+        (self.at, self.session.started, self.session.updated) = times;
         touched
     }
 
@@ -277,11 +294,9 @@ impl Transcript {
     fn tally(&mut self, entry: &Entry) {
         if let Block::Tool(_) = entry.block {
             let parent = entry.parent.as_ref().and_then(|parent| self.index.get(parent)).copied();
-            if let Some(parent) = parent
-                && let Block::Tool(task) = &mut self.entries[parent].block
-            {
-                let totals = task.subagent.get_or_insert_with(Box::default);
-                totals.tools = Some(totals.tools.unwrap_or(0) + 1);
+            if let Some(parent) = parent {
+                *self.calls_under.entry(parent).or_default() += 1;
+                self.total(parent);
                 self.touched.push(parent);
             }
         }

@@ -48,11 +48,6 @@ impl Transcript {
             if let Some(streamed) = tool.output.take().filter(|_| output.parts.is_empty()) {
                 output.parts = streamed.parts;
             }
-            if let Some(totals) =
-                output.totals.clone().filter(|_| delegates(&tool.name) || tool.subagent.is_some())
-            {
-                tool.subagent = Some(totals);
-            }
             // A call that a stop cut off stays cut off when its error comes in late.
             let cut = tool.state == ToolState::Interrupted && state == ToolState::Failed;
             if state == ToolState::Failed && !cut && tool.state != ToolState::Failed {
@@ -62,10 +57,30 @@ impl Transcript {
             tool.ask = None;
             tool.output = Some(output);
         }
+        self.total(index);
         self.open.remove(&index);
         self.open_under.remove(&index);
         self.phase.returned(index, &mut self.session.phase);
         self.touched.push(index);
+    }
+
+    /// What a subagent has done: as the result of its call says, and where that says nothing, as many calls as there are under
+    /// it. The two come in any order: a result may be there long before the work is.
+    pub(super) fn total(&mut self, index: usize) {
+        let Block::Tool(tool) = &mut self.entries[index].block else { return };
+        let counted = self.calls_under.get(&index).copied();
+        if counted.is_none() && tool.subagent.is_none() && !delegates(&tool.name) {
+            return;
+        }
+        let told = tool.output.as_ref().and_then(|output| output.totals.clone());
+        let Some(mut totals) =
+            told.or_else(|| tool.subagent.take()).or_else(|| counted.map(|_| Box::default()))
+        else {
+            return;
+        };
+        let said = tool.output.as_ref().and_then(|output| output.totals.as_ref()?.tools);
+        totals.tools = said.or(counted).or(totals.tools);
+        tool.subagent = Some(totals);
     }
 
     pub(super) fn ask(&mut self, key: Key, ask: Option<Ask>) {
