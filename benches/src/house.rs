@@ -86,7 +86,7 @@ impl House {
             if begun.elapsed() > Duration::from_secs(600) {
                 return Err(io::Error::other(format!("waited in vain for {path}")));
             }
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(Duration::from_micros(200));
         }
         Ok(begun.elapsed())
     }

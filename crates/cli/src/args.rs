@@ -83,7 +83,7 @@ pub(crate) enum Command {
 }
 
 /// Where a house keeps everything.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct House {
     /// The data folder, instead of `PARLOR_DATA` or the usual one.
     #[arg(long, value_name = "DIR")]
@@ -114,7 +114,7 @@ pub(crate) struct Permits {
 }
 
 /// `parlor serve`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   parlor serve

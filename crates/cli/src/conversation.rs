@@ -114,7 +114,7 @@ fn fold(
         let calls = subagents.calls_in(&events);
         transcript.fold(seq as u64, &line, &reading, events.drain(..));
         subagents.tell_under(&calls, &mut |seq, line, reading, events| {
-            transcript.fold(seq, line, reading, events);
+            transcript.fold_under(seq, line, reading, events);
         });
     }
 }

@@ -16,13 +16,15 @@ use crate::output::{Output, remark};
 pub(crate) fn run(args: &Serve) -> Result<ExitCode> {
     log_to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let code = runtime.block_on(serve(args));
+    // On a worker: what it accepts is then served where it was accepted, without waking another thread.
+    let house = runtime.spawn(serve(args.clone()));
+    let code = runtime.block_on(house)?;
     // What still blocks, such as a look over slow disks, is not waited for.
     runtime.shutdown_background();
     code
 }
 
-async fn serve(args: &Serve) -> Result<ExitCode> {
+async fn serve(args: Serve) -> Result<ExitCode> {
     let folder = data::folder(&args.house)?;
     let options = Options {
         data: folder.clone(),
@@ -37,9 +39,9 @@ async fn serve(args: &Serve) -> Result<ExitCode> {
         }
         Err(_) => error.into(),
     })?;
-    let server = bind(&hub, args).await?;
+    let server = bind(&hub, &args).await?;
     data::put_door(&folder, &Door { url: server.url(), pid: std::process::id() })?;
-    announce(args, &server, &folder)?;
+    announce(&args, &server, &folder)?;
     server.run(async move { leave.asked().await }).await;
     hub.shutdown().await;
     data::remove_door(&folder);

@@ -1,9 +1,9 @@
 //! The sessions that agents wrote on this machine, found by their folders and file names. It must not read
 //! records, but for the one field that says whose subagent a file is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -12,11 +12,13 @@ use parlor_dialect::Agent;
 use parlor_model::text::decode;
 use serde::{Deserialize, Serialize};
 
+use crate::tree::{Tree, nest};
+
 /// Folders nest four deep in what agents write; more means a loop of links.
 const DEPTH: u8 = 8;
 
 /// Where the session's id stands in a subagent's file: in its first record, before the long texts.
-const OWNER_LOOK: u64 = 64 * 1024;
+const OWNER_LOOK: usize = 64 * 1024;
 
 /// A folder in which an agent keeps sessions.
 #[derive(Clone, Debug)]
@@ -74,12 +76,14 @@ pub fn sessions() -> Vec<Found> {
 
 /// All sessions in these folders, by path.
 pub fn sessions_of(folders: &[Folder]) -> Vec<Found> {
-    folders.iter().flat_map(|folder| nest(Some(folder.agent), files_in(&folder.path))).collect()
+    let mut tree = Tree::new(folders.to_vec());
+    tree.look();
+    tree.into_sessions()
 }
 
 /// All sessions in a folder that the user named.
 pub fn sessions_in(path: &Path) -> Vec<Found> {
-    nest(None, files_in(path))
+    nest(None, files_in(path), &mut HashMap::new())
 }
 
 /// The files in a folder that may hold records, by path. What cannot be read is left out.
@@ -103,56 +107,44 @@ pub fn starting_with(id: &str) -> BTreeMap<String, PathBuf> {
 }
 
 /// The subagents of one Claude session, for someone who has only its file.
-pub fn subagents_of(session: &Path) -> Vec<Stamp> {
+pub(crate) fn subagents_of(session: &Path) -> Vec<Stamp> {
     let Some(id) = session.file_stem().and_then(|stem| stem.to_str()) else { return Vec::new() };
     let Some(folder) = session.parent() else { return Vec::new() };
     let own =
         files_in(&folder.join(id).join("subagents")).into_iter().filter(|file| is_agent_file(&file.path));
-    let beside = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|item| stamp(item.path()));
-    let mut beside: Vec<Stamp> =
-        beside.filter(|file| is_agent_file(&file.path) && owner(&file.path).as_deref() == Some(id)).collect();
+    let beside = fs::read_dir(folder).into_iter().flatten().flatten().map(|item| item.path());
+    let beside = beside.filter(|path| is_agent_file(path) && owner(path).as_deref() == Some(id));
+    let mut beside: Vec<Stamp> = beside.filter_map(stamp).collect();
     beside.sort_by(|a, b| a.path.cmp(&b.path));
     own.chain(beside).collect()
 }
 
-/// Puts subagents' files under their sessions. One whose session is gone is left out.
-fn nest(agent: Option<Agent>, files: Vec<Stamp>) -> Vec<Found> {
-    let (subagents, sessions): (Vec<Stamp>, Vec<Stamp>) =
-        files.into_iter().partition(|file| is_agent_file(&file.path));
-    let mut owned: BTreeMap<String, Vec<Stamp>> = BTreeMap::new();
-    for file in subagents {
-        if let Some(session) = session_of_subagent(&file.path) {
-            owned.entry(session).or_default().push(file);
-        }
-    }
-    let in_subagents = |file: &Stamp| file.path.components().any(|part| part.as_os_str() == "subagents");
-    let found = |file: Stamp| {
-        let id = id_of(&file.path);
-        Found { agent, subagents: owned.remove(&id).unwrap_or_default(), id, file }
-    };
-    sessions.into_iter().filter(|file| !in_subagents(file)).map(found).collect()
-}
-
-/// The session that a subagent's file belongs to: its folder's name, or what its first record says.
-fn session_of_subagent(path: &Path) -> Option<String> {
-    let mut above = path.ancestors().skip(1);
-    match above.find(|folder| folder.file_name().is_some_and(|name| name == "subagents")) {
-        Some(folder) => Some(folder.parent()?.file_name()?.to_string_lossy().into_owned()),
-        None => owner(path),
-    }
+/// True when the file at `path` may be of a subagent of the session in the file `session`, as far as its name tells.
+pub fn is_subagent_of(path: &Path, session: &Path) -> bool {
+    let beside = || path.parent() == session.parent();
+    is_agent_file(path) && (path.starts_with(session.with_extension("")) || beside())
 }
 
 /// The session named in the first record of a subagent's file.
-fn owner(path: &Path) -> Option<String> {
-    let mut start = Vec::new();
-    fs::File::open(path).ok()?.take(OWNER_LOOK).read_to_end(&mut start).ok()?;
+pub(crate) fn owner(path: &Path) -> Option<String> {
+    let mut file = fs::File::open(path).ok()?;
+    // It nearly always stands in the first few hundred bytes.
+    owner_in(&mut file, 4 * 1024).or_else(|| {
+        file.rewind().ok()?;
+        owner_in(&mut file, OWNER_LOOK)
+    })
+}
+
+fn owner_in(file: &mut fs::File, bytes: usize) -> Option<String> {
+    let mut start = Vec::with_capacity(bytes);
+    file.take(bytes as u64).read_to_end(&mut start).ok()?;
     let at = memchr::memmem::find(&start, b"\"sessionId\":\"")? + "\"sessionId\":\"".len();
     let length = memchr::memchr(b'"', start.get(at..)?)?;
     Some(decode(start.get(at..at + length)?).into_owned())
 }
 
 /// `agent-<id>.jsonl`: Claude Code's name for the work of a subagent.
-fn is_agent_file(path: &Path) -> bool {
+pub(crate) fn is_agent_file(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
         .is_some_and(|name| name.starts_with("agent-") && name.contains(".jsonl"))
@@ -160,7 +152,7 @@ fn is_agent_file(path: &Path) -> bool {
 
 /// The id in a file's name: all of it for Claude, and the UUID at the end for Codex (`rollout-<time>-<uuid>`)
 /// and Pi (`<time>_<uuid>`).
-fn id_of(path: &Path) -> String {
+pub(crate) fn id_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem = name.split(".jsonl").next().unwrap_or(&name);
     if let Some(rest) = stem.strip_prefix("rollout-") {
@@ -193,14 +185,14 @@ fn walk(folder: &Path, depth: u8, files: &mut Vec<Stamp>) {
 
 /// True for names of files with one record per line, packed or not. `journal.jsonl` is Claude's log of a
 /// workflow.
-fn holds_records(path: &Path) -> bool {
+pub fn holds_records(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = name.trim_end_matches(".zst").trim_end_matches(".gz");
     let records = [".jsonl", ".ndjson", ".sse"].iter().any(|ending| name.ends_with(ending));
     records && name != "journal.jsonl"
 }
 
-fn stamp(path: PathBuf) -> Option<Stamp> {
+pub(crate) fn stamp(path: PathBuf) -> Option<Stamp> {
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let since = metadata.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
     let modified_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);

@@ -6,14 +6,17 @@ mod plain;
 mod skim;
 mod source;
 mod subagent;
+mod tree;
 
 pub use find::{
-    Folder, Found, Stamp, files_in, folders, sessions, sessions_in, sessions_of, starting_with, subagents_of,
+    Folder, Found, Stamp, files_in, folders, holds_records, is_subagent_of, sessions, sessions_in,
+    sessions_of, starting_with,
 };
 pub use plain::plain;
 pub use skim::{Row, Tokens, arrange, skim};
 pub use source::{DETECT_LINES, Source, format_of, unpack};
-pub use subagent::{Fold, Subagents};
+pub use subagent::{Fold, Growth, Subagents};
+pub use tree::{Touched, Tree};
 
 /// How sessions are read. It changes with the version, and whenever the same file would be listed or searched differently, so
 /// that what an older Parlor made of a file is made again.

@@ -1,19 +1,22 @@
-//! The work of subagents that Claude Code keeps in files of their own: found, and laid under the calls that
-//! started it. It must not decode records but through a decoder.
+//! The work of subagents that Claude Code keeps in files of their own: found, and laid under the calls that started it, also
+//! while it goes on. It must not decode records but through a decoder.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use parlor_dialect::{Decoder, Format, Splitter};
 use parlor_model::Key;
 use parlor_model::block::{Block, Unknown};
 use parlor_model::event::{Event, Fate, Reading};
-use parlor_model::json::Json;
+use parlor_model::json::{Json, Reader};
 use parlor_model::line::Line;
+use parlor_model::time::Time;
 
-use crate::{Source, find};
+use crate::{Source, Stamp, find};
 
 /// Subagents that start subagents, this deep at most: files could name each other.
 const DEPTH: u8 = 8;
@@ -22,31 +25,79 @@ const DEPTH: u8 = 8;
 /// Thousands of files fit into the whole numbers that JavaScript knows.
 const PLACES: u64 = 1 << 40;
 
+/// How much is read of a file that has grown.
+const PIECE_BYTES: u64 = 8 << 20;
+
 /// Takes one line of a subagent: its place, the line, what it is, and what it says.
 pub type Fold<'a> = dyn FnMut(u64, &Line, &Reading, Vec<Event>) + 'a;
 
-/// Subagents that wait for the call that starts them.
-#[derive(Debug, Default)]
+/// The subagents of a session, and how much of their work was told.
+#[derive(Default)]
 pub struct Subagents {
+    /// The session's file, where subagents can have files of their own.
+    session: Option<PathBuf>,
+    /// When the folders that may hold such files were changed last, and whether they were looked at once more since: a clock
+    /// may be too coarse to tell a file that came right after the look.
+    folders: ([Option<SystemTime>; 2], bool),
+    known: BTreeSet<PathBuf>,
+    /// Files that wait for the call that starts them.
     waiting: HashMap<Key, Vec<PathBuf>>,
-    started: u64,
+    /// Files whose call nobody has named yet, by agent.
+    nameless: BTreeMap<String, PathBuf>,
+    /// The calls that results have named, by agent.
+    named: HashMap<String, Key>,
+    /// Files that are told as they grow.
+    told: Vec<Told>,
+}
+
+/// A file whose lines are under their call.
+struct Told {
+    path: PathBuf,
+    call: Key,
+    decoder: Decoder,
+    /// The place of the first line.
+    first: u64,
+    /// How many lines were told.
+    lines: u64,
+    /// How much was told.
+    read: u64,
+    /// What a line without a time inherits.
+    at: Option<Time>,
+}
+
+/// What became of the subagents' files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Nothing is new.
+    None,
+    /// More of their work was told.
+    Told,
+    /// A file is shorter than what was told of it: everything must be read again.
+    Replaced,
 }
 
 impl Subagents {
     /// The subagents of the session in the file at `path`, whose bytes, or the part that matters, are
     /// `bytes`.
     pub fn of(path: Option<&Path>, format: Format, bytes: &Bytes) -> Subagents {
-        let mut subagents = Subagents::default();
-        let Some(path) = path.filter(|_| format == Format::ClaudeSession) else { return subagents };
-        let files = find::subagents_of(path);
-        let calls = if files.is_empty() { HashMap::new() } else { calls_by_agent(bytes) };
-        for file in files {
-            let call = call_in_meta(&file.path).or_else(|| calls.get(agent_of(&file.path)?).cloned());
-            if let Some(call) = call {
-                subagents.waiting.entry(call).or_default().push(file.path);
-            }
-        }
+        let session = path.filter(|_| format == Format::ClaudeSession).map(Path::to_owned);
+        let mut subagents = Subagents { session, ..Subagents::default() };
+        subagents.find();
+        subagents.hear_all(bytes);
         subagents
+    }
+
+    /// The same for somebody who knows the files: to find them among those of many sessions takes a look at each.
+    pub fn known(files: &[Stamp], bytes: &Bytes) -> Subagents {
+        let mut subagents = Subagents::default();
+        subagents.add(files);
+        subagents.hear_all(bytes);
+        subagents
+    }
+
+    /// True when there is any.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// The calls among these events that started subagents.
@@ -66,11 +117,87 @@ impl Subagents {
         self.tell_deep(calls, fold, DEPTH);
     }
 
+    /// Takes notice of a line of the session: a result names the agent that did the work, which is all that old sessions have.
+    pub fn hear(&mut self, line: &Line) {
+        let Some((agent, call)) = self.session.as_ref().and_then(|_| named_in(line)) else { return };
+        if let Some(path) = self.nameless.remove(&agent) {
+            self.waiting.entry(call.clone()).or_default().push(path);
+        }
+        self.named.insert(agent, call);
+    }
+
+    fn hear_all(&mut self, bytes: &Bytes) {
+        if !self.nameless.is_empty() {
+            Splitter::split(bytes).for_each(|line| self.hear(&line));
+        }
+    }
+
+    /// Looks for new files, and gives the calls whose files need not wait for them, because they were made before.
+    pub fn ready(&mut self, is_made: impl Fn(&Key) -> bool) -> Vec<Key> {
+        self.find();
+        let mut calls: Vec<Key> = self.waiting.keys().filter(|call| is_made(call)).cloned().collect();
+        calls.sort();
+        calls
+    }
+
+    /// Tells what was added to the files that are told.
+    pub fn tell_more(&mut self, fold: &mut Fold<'_>) -> Growth {
+        let mut growth = Growth::None;
+        for index in 0..self.told.len() {
+            let told = &self.told[index];
+            let Ok(metadata) = fs::metadata(&told.path) else { continue };
+            // A packed file is finished.
+            match metadata.len().cmp(&told.read) {
+                _ if told.path.extension().is_none_or(|ending| ending != "jsonl") => continue,
+                std::cmp::Ordering::Equal => continue,
+                std::cmp::Ordering::Less => return Growth::Replaced,
+                std::cmp::Ordering::Greater => {}
+            }
+            let Some(piece) = self.told[index].piece() else { continue };
+            if self.tell_lines(index, &piece, fold, DEPTH) {
+                growth = Growth::Told;
+            }
+        }
+        growth
+    }
+
+    /// Looks for files that are new, if the folders have changed.
+    fn find(&mut self) {
+        let Some(session) = &self.session else { return };
+        let own = session.with_extension("").join("subagents");
+        let changed = |folder: &Path| fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
+        let folders = [session.parent().and_then(changed), changed(&own)];
+        // Those of workflows lie deeper, where their folder's time does not show them.
+        let again = self.folders.0 == folders;
+        if again && self.folders.1 && !own.join("workflows").exists() {
+            return;
+        }
+        self.folders = (folders, again);
+        let files = find::subagents_of(session);
+        self.add(&files);
+    }
+
+    fn add(&mut self, files: &[Stamp]) {
+        for file in files {
+            if self.known.insert(file.path.clone())
+                && let Some(agent) = agent_of(&file.path)
+            {
+                self.nameless.insert(agent.to_owned(), file.path.clone());
+            }
+        }
+        // The note may be written after the file.
+        for (agent, path) in std::mem::take(&mut self.nameless) {
+            match call_in_meta(&path).or_else(|| self.named.get(&agent).cloned()) {
+                Some(call) => self.waiting.entry(call).or_default().push(path),
+                None => drop(self.nameless.insert(agent, path)),
+            }
+        }
+    }
+
     fn tell_deep(&mut self, calls: &[Key], fold: &mut Fold<'_>, depth: u8) {
         let Some(depth) = depth.checked_sub(1) else { return };
         for call in calls {
             for path in self.waiting.remove(call).unwrap_or_default() {
-                self.started += 1;
                 self.tell_file(&path, call, fold, depth);
             }
         }
@@ -78,11 +205,25 @@ impl Subagents {
 
     fn tell_file(&mut self, path: &Path, call: &Key, fold: &mut Fold<'_>, depth: u8) {
         let Ok(source) = Source::file(path) else { return };
-        let first = self.started.saturating_mul(PLACES);
-        let mut decoder = Decoder::nested(Format::ClaudeSession, call.clone());
+        let decoder = Decoder::nested(Format::ClaudeSession, call.clone());
+        let index = self.told.len();
+        let first = (index as u64 + 1).saturating_mul(PLACES);
+        let (path, call) = (path.to_owned(), call.clone());
+        self.told.push(Told { path, call, decoder, first, lines: 0, read: 0, at: None });
+        self.tell_lines(index, &source.bytes, fold, depth);
+    }
+
+    /// Tells the whole lines of a piece. True when there were some.
+    fn tell_lines(&mut self, index: usize, piece: &Bytes, fold: &mut Fold<'_>, depth: u8) -> bool {
+        let whole = whole_lines(piece);
+        self.told[index].read += whole as u64;
         let mut events = Vec::new();
-        for (seq, line) in (first..).zip(source.lines()) {
-            let Reading { fate, at } = decoder.read(&line, &mut events);
+        for line in Splitter::split(&piece.slice(..whole)) {
+            let told = &mut self.told[index];
+            let (seq, number) = (told.first + told.lines, told.lines);
+            told.lines += 1;
+            let Reading { fate, at } = told.decoder.read(&line, &mut events);
+            told.at = at.or(told.at);
             let unknown = match fate {
                 Fate::Unknown(kind) => Some(kind),
                 Fate::Damaged(_) => Some(Key::new_static("damaged")),
@@ -91,18 +232,41 @@ impl Subagents {
             // The reducer would show it in the conversation itself.
             events.extend(unknown.map(|kind| {
                 let block = Block::Unknown(Unknown { kind, raw: Json::new(line.bytes().clone()) });
+                // Named by its file, whose place among the others depends on when it came.
                 Event::Put {
-                    key: format!("unknown/{seq}").into(),
-                    under: Some(call.clone()),
+                    key: format!("unknown/{}/{number}", agent_of(&told.path).unwrap_or_default()).into(),
+                    under: Some(told.call.clone()),
                     message: None,
                     block,
                 }
             }));
+            let reading = Reading { fate: Fate::Shown, at: told.at };
             let calls = self.calls_in(&events);
-            fold(seq, &line, &Reading { fate: Fate::Shown, at }, std::mem::take(&mut events));
+            fold(seq, &line, &reading, std::mem::take(&mut events));
             self.tell_deep(&calls, fold, depth);
         }
+        whole > 0
     }
+}
+
+impl Told {
+    /// What was added to the file.
+    fn piece(&self) -> Option<Bytes> {
+        let mut file = fs::File::open(&self.path).ok()?;
+        file.seek(SeekFrom::Start(self.read)).ok()?;
+        let mut piece = Vec::new();
+        file.take(PIECE_BYTES).read_to_end(&mut piece).ok()?;
+        Some(piece.into())
+    }
+}
+
+/// How much of a piece is whole lines. The last may lack its end if it is sound without it.
+fn whole_lines(piece: &[u8]) -> usize {
+    let ended = memchr::memrchr(b'\n', piece).map_or(0, |end| end + 1);
+    let mut reader = Reader::new(&piece[ended..]);
+    reader.skip();
+    let is_sound = ended < piece.len() && reader.finish().is_none();
+    if is_sound { piece.len() } else { ended }
 }
 
 /// The `<id>` of `agent-<id>.jsonl`.
@@ -118,24 +282,14 @@ fn call_in_meta(path: &Path) -> Option<Key> {
     Some(Key::from(call.as_str()))
 }
 
-/// The call of each agent, by the results in the session: they name the agent that did the work.
-fn calls_by_agent(bytes: &Bytes) -> HashMap<String, Key> {
-    let mut calls = HashMap::new();
-    for line in Splitter::split(bytes) {
-        let bytes = line.bytes();
-        if memchr::memmem::find(bytes, b"\"agentId\"").is_none()
-            || memchr::memmem::find(bytes, b"\"toolUseResult\"").is_none()
-        {
-            continue;
-        }
-        let record = Json::new(bytes.clone());
-        let Some(agent) = record.get("toolUseResult").and_then(|result| result.field_text("agentId")) else {
-            continue;
-        };
-        let content = record.get("message").and_then(|message| message.get("content")).unwrap_or_default();
-        if let Some(call) = content.items().iter().find_map(|block| block.field_text("tool_use_id")) {
-            calls.insert(agent.as_str().into_owned(), Key::from(call.as_str()));
-        }
-    }
-    calls
+/// The agent and the call that a result names.
+fn named_in(line: &Line) -> Option<(String, Key)> {
+    let bytes = line.bytes();
+    memchr::memmem::find(bytes, b"\"agentId\"")?;
+    memchr::memmem::find(bytes, b"\"toolUseResult\"")?;
+    let record = Json::new(bytes.clone());
+    let agent = record.get("toolUseResult").and_then(|result| result.field_text("agentId"))?;
+    let content = record.get("message").and_then(|message| message.get("content")).unwrap_or_default();
+    let call = content.items().iter().find_map(|block| block.field_text("tool_use_id"))?;
+    Some((agent.as_str().into_owned(), Key::from(call.as_str())))
 }

@@ -1,87 +1,112 @@
-//! Finds the sessions that agents write on this machine, and keeps the list current as they do. A second look at what has
-//! not changed reads nothing. It must not keep conversations.
+//! Finds the sessions that agents write on this machine, and keeps the list current as they do. What has not changed is not
+//! read again, and what is told to have changed is looked at alone. It must not keep conversations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use notify::event::{AccessKind, EventKind};
-use notify::{RecursiveMode, Watcher};
-use parlor_found::{Found, READING, arrange, sessions_of, skim};
+use parlor_found::{Folder, Found, READING, Touched, Tree, arrange, sessions_of, skim};
 use parlor_store::IndexRow;
 use rayon::prelude::*;
 
+use crate::behind::{Behind, kept_key};
 use crate::clock;
-use crate::follow::Follow;
 use crate::hub::{Hub, Inner};
 use crate::row::{Row, Source};
-use crate::{archive, index};
+use crate::watch::{News, Watch};
 
 /// Without word from the file system, the folders are looked at this often.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Several changes in a row are one.
-const GATHER: Duration = Duration::from_millis(120);
+/// Where the file system tells of every change, they are looked at this often all the same: word may be lost.
+const LOOK_WATCHED: Duration = Duration::from_secs(60);
 
 /// A file that changed in the last seconds may have a writer at work.
 const FRESH: Duration = Duration::from_secs(20);
 
-/// A file is made searchable when it has been still for this long.
-const STILL: Duration = Duration::from_secs(5);
-
-/// How the keys of kept files' rows begin.
-const KEPT: &str = "kept/";
+/// How the keys of found files' rows begin.
+const FOUND: &str = "found/";
 
 /// What is known of one file.
-struct Known {
+pub(crate) struct Known {
     stamp: String,
-    row: Option<parlor_found::Row>,
+    pub(crate) row: Option<parlor_found::Row>,
     /// When it was read, and how long that took: a large file that grows is not read all the time.
     read: Option<(Instant, Duration)>,
 }
 
-/// Starts looking. It ends with the house.
-pub(crate) fn start(hub: &Hub) {
+/// All that is known, by file.
+pub(crate) type Knowledge = HashMap<PathBuf, Known>;
+
+/// The first look at the folders, which needs nothing of the house.
+pub(crate) struct FirstLook(JoinHandle<Tree>);
+
+/// Begins to look, while the house is still being opened.
+pub(crate) fn look_first(folders: &[Folder]) -> std::io::Result<FirstLook> {
+    let mut tree = Tree::new(folders.to_vec());
+    let look = move || {
+        tree.look();
+        tree
+    };
+    std::thread::Builder::new().name("first-look".into()).spawn(look).map(FirstLook)
+}
+
+/// What the index knows from earlier lives.
+pub(crate) fn restore(rows: &[IndexRow]) -> Knowledge {
+    let known = |row: &IndexRow| {
+        let path = PathBuf::from(row.key.strip_prefix(FOUND)?);
+        let body = serde_json::from_str(&row.body).ok()?;
+        Some((path, Known { stamp: row.stamp.clone(), row: body, read: None }))
+    };
+    rows.iter().filter_map(known).collect()
+}
+
+/// Goes on looking. It ends with the house.
+pub(crate) fn start(hub: &Hub, first: FirstLook, known: Knowledge) {
     let inner = Arc::downgrade(&hub.inner);
     let folders: Vec<PathBuf> = hub.inner.folders.iter().map(|folder| folder.path.clone()).collect();
     let work = move || {
-        let (sender, events) = channel();
+        let Ok(tree) = first.0.join() else { return };
         let house = inner.clone();
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // That a file is opened, as we do ourselves to read it, is no news.
-            let Ok(event) = event.map_err(drop) else { return };
-            if matches!(event.kind, EventKind::Access(AccessKind::Open(_))) {
-                return;
-            }
-            // Who looks at a session does not wait until changes have been gathered for the list.
+        // Who looks at a session does not wait until changes have been gathered for the list.
+        let nudge = move |path: &Path| {
             if let Some(inner) = house.upgrade() {
-                event.paths.iter().for_each(|path| inner.nudge(path));
+                inner.nudge(path);
             }
-            let _ = sender.send(());
-        });
-        let mut watch = Watch { watcher: watcher.ok(), watched: HashSet::new(), folders };
-        let mut known: Option<HashMap<PathBuf, Known>> = None;
-        let mut kept = None;
-        let mut behind = Behind::default();
+        };
+        let mut discovery = Discovery::new(tree, known);
+        {
+            let Some(inner) = inner.upgrade() else { return };
+            discovery.update(&inner, Extent::All);
+            inner.list.complete();
+        }
+        // Only now, since to watch takes a look of its own at every folder; what came in between is seen by another one.
+        let mut watch = Watch::new(folders, nudge);
+        let mut news = News::default();
         loop {
             let Some(inner) = inner.upgrade().filter(|inner| *inner.is_open.borrow()) else { return };
             let begun = clock::moment();
-            let known = known.get_or_insert_with(|| restore(&inner));
-            look(&inner, known, &mut kept);
-            inner.list.complete();
-            // Only now, since it takes a look of its own at every file; what came in between is seen by another one.
-            let at_once = watch.extend();
-            behind.work(&inner, known);
-            let pause = LOOK.max(begun.elapsed() * 20);
+            if watch.extend() {
+                news.all = true;
+            }
+            discovery.round(&inner, news, watch.tells_all());
             drop(inner);
-            gather(&events, if behind.is_done() && !at_once { pause } else { Duration::ZERO });
+            give_back();
+            let pause = if discovery.behind.is_done() { LOOK } else { Duration::ZERO };
+            news = watch.news(pause, begun.elapsed());
         }
     };
     if let Err(error) = std::thread::Builder::new().name("discovery".into()).spawn(work) {
         tracing::error!("cannot look for sessions: {error}");
     }
+}
+
+/// Lets the allocator take in what other threads have freed of this one's memory, and give it back to the system. It does so
+/// only when it is asked for a large piece, and who has nothing to do never asks.
+fn give_back() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));
 }
 
 /// The file of a session by the agent's own id.
@@ -91,62 +116,125 @@ pub(crate) fn file_of(inner: &Inner, session: &str) -> Option<PathBuf> {
     found.map(|found| found.file.path)
 }
 
-/// The folders that are watched. One that does not exist yet is watched once it does.
-struct Watch {
-    watcher: Option<notify::RecommendedWatcher>,
-    watched: HashSet<PathBuf>,
-    folders: Vec<PathBuf>,
+struct Discovery {
+    tree: Tree,
+    known: Knowledge,
+    /// The rows of files that are gone, once they were asked for.
+    kept: Option<Vec<Row>>,
+    behind: Behind,
+    /// When everything was looked at last, and how long that took.
+    looked: (Instant, Duration),
+    /// Something came or went: a folder that is new may have had files before it was watched.
+    again: bool,
+    /// Files that changed again too soon to be read again.
+    later: BTreeSet<PathBuf>,
+    /// Some agent may be at work, as far as its file tells; that changes with time alone.
+    fresh: bool,
 }
 
-impl Watch {
-    /// Watches the folders that exist. True when some were not watched before.
-    fn extend(&mut self) -> bool {
-        let Some(watcher) = &mut self.watcher else { return false };
-        let before = self.watched.len();
-        for folder in &self.folders {
-            if !self.watched.contains(folder)
-                && folder.is_dir()
-                && watcher.watch(folder, RecursiveMode::Recursive).is_ok()
-            {
-                self.watched.insert(folder.clone());
+/// How much has to be brought up to date.
+enum Extent {
+    /// Everything that was found.
+    All,
+    /// Only these sessions, by their index in the tree.
+    Some(BTreeSet<usize>),
+}
+
+impl Discovery {
+    fn new(tree: Tree, known: Knowledge) -> Discovery {
+        Discovery {
+            tree,
+            known,
+            kept: None,
+            behind: Behind::default(),
+            looked: (clock::moment(), Duration::ZERO),
+            again: false,
+            later: BTreeSet::new(),
+            fresh: false,
+        }
+    }
+
+    /// Looks at what changed, or at everything, and brings the list up to date.
+    fn round(&mut self, inner: &Inner, mut news: News, told: bool) {
+        let (at, took) = self.looked;
+        let pause = if told && !self.again { LOOK_WATCHED } else { LOOK.max(took * 20) };
+        news.files.append(&mut self.later);
+        let extent = match news.all || at.elapsed() >= pause {
+            true => Extent::All,
+            false => self.touch(&news.files),
+        };
+        if matches!(extent, Extent::All) {
+            let begun = clock::moment();
+            self.tree.look();
+            self.looked = (begun, begun.elapsed());
+            self.again = news.all;
+        }
+        match &extent {
+            Extent::Some(sessions) if sessions.is_empty() && !self.fresh => {}
+            _ => self.update(inner, extent),
+        }
+        self.behind.work(inner, &self.known);
+    }
+
+    fn touch(&mut self, files: &BTreeSet<PathBuf>) -> Extent {
+        let mut sessions = BTreeSet::new();
+        for file in files {
+            match self.tree.touch(file) {
+                Touched::Same => {}
+                Touched::Changed(session) => drop(sessions.insert(session)),
+                Touched::Strange => return Extent::All,
             }
         }
-        self.watched.len() > before
+        Extent::Some(sessions)
+    }
+
+    /// Reads what is new, and brings the list up to date.
+    fn update(&mut self, inner: &Inner, extent: Extent) {
+        let sessions = self.tree.sessions();
+        let candidates: Vec<&Found> = match &extent {
+            Extent::All => sessions.iter().collect(),
+            Extent::Some(some) => some.iter().map(|index| &sessions[*index]).collect(),
+        };
+        let rows = read(&mut self.known, &mut self.later, &candidates);
+        if !rows.is_empty() {
+            inner.store.put_rows(rows);
+        }
+        if matches!(extent, Extent::All) && forget(inner, &mut self.known, sessions) {
+            self.kept = None;
+        }
+        let kept = self.kept.get_or_insert_with(|| archived(inner, sessions));
+        self.fresh = list(inner, &self.known, sessions, kept);
+        let mut all = inner.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(extent, Extent::All) {
+            all.clear();
+        }
+        for one in candidates {
+            match all.get(&one.id) {
+                // Of copies of one session, the newest is meant.
+                Some(known) if known.file.modified_ns > one.file.modified_ns => {}
+                _ => drop(all.insert(one.id.clone(), one.clone())),
+            }
+        }
+        drop(all);
+        self.behind.wake();
     }
 }
 
-/// Waits for changes, and gathers those that come together.
-fn gather(events: &Receiver<()>, pause: Duration) {
-    match events.recv_timeout(pause) {
-        Ok(()) => {}
-        Err(RecvTimeoutError::Timeout) => return,
-        Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(pause),
+/// Reads those whose files have changed. One that changes all the time is left for `later`.
+fn read(known: &mut Knowledge, later: &mut BTreeSet<PathBuf>, candidates: &[&Found]) -> Vec<IndexRow> {
+    let mut new = Vec::new();
+    for found in candidates {
+        match known.get(&found.file.path) {
+            Some(one) if one.stamp == stamp(found) => {}
+            Some(Known { read: Some((at, took)), .. }) if at.elapsed() <= *took * 10 => {
+                later.insert(found.file.path.clone());
+            }
+            _ => new.push(*found),
+        }
     }
-    // Not woken by each of them: whoever looks at the session that grows needs the processor now.
-    std::thread::sleep(GATHER);
-    while events.try_recv().is_ok() {}
-}
-
-/// What the index knows from earlier lives.
-fn restore(inner: &Inner) -> HashMap<PathBuf, Known> {
-    let rows = inner.store.rows().unwrap_or_default();
-    let known = |row: IndexRow| {
-        let path = PathBuf::from(row.key.strip_prefix("found/")?);
-        let body = serde_json::from_str(&row.body).ok()?;
-        Some((path, Known { stamp: row.stamp, row: body, read: None }))
-    };
-    rows.into_iter().filter_map(known).collect()
-}
-
-/// Looks at all folders, reads what is new, and brings the list up to date.
-fn look(inner: &Inner, known: &mut HashMap<PathBuf, Known>, kept: &mut Option<Vec<Row>>) {
-    let found = sessions_of(&inner.folders);
-    let is_new = |found: &&Found| match known.get(&found.file.path) {
-        None => true,
-        Some(one) if one.stamp == stamp(found) => false,
-        Some(one) => one.read.is_none_or(|(at, took)| at.elapsed() > took * 10),
-    };
-    let mut new: Vec<&Found> = found.iter().filter(is_new).collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
     new.sort_by_key(|found| std::cmp::Reverse(found.file.size));
     let read: Vec<(&Found, Option<parlor_found::Row>, Duration)> = new
         .par_iter()
@@ -157,32 +245,25 @@ fn look(inner: &Inner, known: &mut HashMap<PathBuf, Known>, kept: &mut Option<Ve
         .collect();
     let mut rows = Vec::new();
     for (found, row, took) in read {
+        let stamp = stamp(found);
         rows.push(IndexRow {
-            key: format!("found/{}", found.file.path.to_string_lossy()),
-            stamp: stamp(found),
+            key: format!("{FOUND}{}", found.file.path.to_string_lossy()),
+            stamp: stamp.clone(),
             body: serde_json::to_string(&row).unwrap_or_default(),
         });
-        let one = Known { stamp: stamp(found), row, read: Some((clock::moment(), took)) };
-        known.insert(found.file.path.clone(), one);
+        known.insert(found.file.path.clone(), Known { stamp, row, read: Some((clock::moment(), took)) });
     }
-    if !rows.is_empty() {
-        inner.store.put_rows(rows);
-    }
-    if forget(inner, known, &found) {
-        *kept = None;
-    }
-    let kept = kept.get_or_insert_with(|| archived(inner, &found));
-    list(inner, known, found, kept);
+    rows
 }
 
 /// Drops what is no longer there. True when there was such a thing.
-fn forget(inner: &Inner, known: &mut HashMap<PathBuf, Known>, found: &[Found]) -> bool {
+fn forget(inner: &Inner, known: &mut Knowledge, found: &[Found]) -> bool {
     let there: HashSet<&Path> = found.iter().map(|found| found.file.path.as_path()).collect();
     let mut gone: Vec<String> = Vec::new();
     known.retain(|path, _| {
         let keep = there.contains(path.as_path());
         if !keep {
-            gone.push(format!("found/{}", path.to_string_lossy()));
+            gone.push(format!("{FOUND}{}", path.to_string_lossy()));
         }
         keep
     });
@@ -194,44 +275,32 @@ fn forget(inner: &Inner, known: &mut HashMap<PathBuf, Known>, found: &[Found]) -
     true
 }
 
-fn list(inner: &Inner, known: &HashMap<PathBuf, Known>, found: Vec<Found>, kept: &[Row]) {
-    let own: HashSet<String> = inner
-        .list
-        .all()
-        .into_iter()
-        .filter(|row| row.source == Source::Live)
-        .flat_map(|row| [Some(row.id), row.own])
-        .flatten()
-        .collect();
+/// Brings the list up to date. True when some session may be at work.
+fn list(inner: &Inner, known: &Knowledge, found: &[Found], kept: &[Row]) -> bool {
+    let before = inner.list.all();
+    let live = || before.iter().filter(|row| row.source == Source::Live);
+    let own: HashSet<&str> =
+        live().flat_map(|row| [Some(row.id.as_str()), row.own.as_deref()]).flatten().collect();
     let rows = found.iter().filter_map(|found| known.get(&found.file.path)?.row.clone()).collect();
     let mut listed: HashSet<String> = HashSet::new();
     let mut put = Vec::new();
     // The newest comes first: of copies of one session, that one is meant.
     for row in arrange(rows) {
-        if !own.contains(&row.id) && listed.insert(row.id.clone()) {
-            put.push(of_found(&row));
+        if !own.contains(row.id.as_str()) && listed.insert(row.id.clone()) {
+            put.push(of_found(row));
         }
     }
-    for row in kept.iter().filter(|row| !own.contains(&row.id)) {
+    for row in kept.iter().filter(|row| !own.contains(row.id.as_str())) {
         if listed.insert(row.id.clone()) {
             put.push(row.clone());
         }
     }
-    let gone = inner.list.all().into_iter().filter(|row| row.source != Source::Live);
-    for row in gone.filter(|row| !listed.contains(&row.id)) {
+    for row in before.iter().filter(|row| row.source != Source::Live && !listed.contains(&row.id)) {
         inner.list.remove(&row.id);
     }
+    let fresh = put.iter().any(|row| row.phase == MAYBE);
     inner.list.put(put);
-    let mut all = inner.found.lock().unwrap_or_else(PoisonError::into_inner);
-    all.clear();
-    for one in found {
-        match all.get(&one.id) {
-            Some(known) if known.file.modified_ns >= one.file.modified_ns => {}
-            _ => {
-                all.insert(one.id.clone(), one);
-            }
-        }
-    }
+    fresh
 }
 
 /// The sessions that were kept and whose files are gone: those that were found are not.
@@ -256,22 +325,26 @@ fn archived(inner: &Inner, found: &[Found]) -> Vec<Row> {
         .collect()
 }
 
-fn of_found(row: &parlor_found::Row) -> Row {
+/// The phase of a session whose file was written to a moment ago.
+const MAYBE: &str = "unknown";
+
+/// The row of a file.
+pub(crate) fn of_found(row: parlor_found::Row) -> Row {
     let age = row.updated.parse_age();
     Row {
-        id: row.id.clone(),
-        title: row.title.clone(),
         agent: agent_name(&row.agent).to_owned(),
-        model: row.model.clone(),
-        cwd: row.project.clone(),
-        branch: row.branch.clone(),
-        started: row.started.clone(),
-        updated: row.updated.clone(),
+        phase: if age.is_some_and(|age| age < FRESH) { MAYBE } else { "idle" }.to_owned(),
+        source: Source::Found,
+        id: row.id,
+        title: row.title,
+        model: row.model,
+        cwd: row.project,
+        branch: row.branch,
+        started: row.started,
+        updated: row.updated,
         size: row.size,
         tokens: row.tokens.total,
         prompts: row.prompts,
-        phase: if age.is_some_and(|age| age < FRESH) { "unknown" } else { "idle" }.to_owned(),
-        source: Source::Found,
         ..Row::default()
     }
 }
@@ -300,110 +373,8 @@ impl Age for String {
 }
 
 /// Tells whether a session's files have changed, or how they are read.
-fn stamp(found: &Found) -> String {
+pub(crate) fn stamp(found: &Found) -> String {
     let files = std::iter::once(&found.file).chain(&found.subagents);
     let one = |file: &parlor_found::Stamp| format!("{}:{}", file.size, file.modified_ns);
     format!("{READING} {}", files.map(one).collect::<Vec<_>>().join("+"))
-}
-
-/// Work that nobody waits for: making sessions searchable and keeping them.
-#[derive(Default)]
-struct Behind {
-    /// The stamps up to which files were worked on.
-    done: HashMap<PathBuf, String>,
-    earlier: Option<Earlier>,
-    left: bool,
-}
-
-/// The stamps up to which an earlier life has worked.
-struct Earlier {
-    /// By session.
-    searchable: HashMap<String, String>,
-    /// By the key of a kept file's row.
-    kept: HashMap<String, String>,
-}
-
-impl Earlier {
-    fn of(inner: &Inner) -> Earlier {
-        let rows = inner.store.rows().unwrap_or_default().into_iter();
-        Earlier {
-            searchable: inner.store.text_stamps().unwrap_or_default(),
-            kept: rows.filter(|row| row.key.starts_with(KEPT)).map(|row| (row.key, row.stamp)).collect(),
-        }
-    }
-}
-
-impl Behind {
-    /// How long it may work before somebody may want the list brought up to date.
-    const SLICE: Duration = Duration::from_millis(200);
-
-    fn is_done(&self) -> bool {
-        !self.left
-    }
-
-    fn work(&mut self, inner: &Inner, known: &HashMap<PathBuf, Known>) {
-        let begun = clock::moment();
-        let mut all: Vec<Found> =
-            inner.found.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        all.sort_by_key(|found| std::cmp::Reverse(found.file.modified_ns));
-        self.left = false;
-        let earlier = self.earlier.get_or_insert_with(|| Earlier::of(inner));
-        let mut lengths = None;
-        for found in all {
-            let stamp = stamp(&found);
-            if self.done.get(&found.file.path) == Some(&stamp) {
-                continue;
-            }
-            let changed = clock::now().0.saturating_sub((found.file.modified_ns / 1_000) as i64);
-            if self.done.contains_key(&found.file.path) && changed < STILL.as_micros() as i64 {
-                continue;
-            }
-            if begun.elapsed() > Self::SLICE {
-                self.left = true;
-                return;
-            }
-            let Some(row) = known.get(&found.file.path).and_then(|one| one.row.as_ref()) else { continue };
-            // Kept before it can be found: what a search shows will not vanish.
-            if inner.archive {
-                let lengths = lengths.get_or_insert_with(|| archived_lengths(inner));
-                // The row alone would not do: the archive may have been taken away since.
-                let is_kept = earlier.kept.get(&kept_key(&found.file.path)) == Some(&stamp)
-                    && lengths.contains_key(&*found.file.path.to_string_lossy());
-                if !is_kept {
-                    keep(inner, &found, row, lengths);
-                }
-            }
-            if earlier.searchable.get(&found.id) != Some(&stamp) {
-                make_searchable(inner, &found, &stamp);
-            }
-            self.done.insert(found.file.path.clone(), stamp);
-        }
-    }
-}
-
-/// How much of each file is kept.
-fn archived_lengths(inner: &Inner) -> HashMap<String, u64> {
-    let kept = inner.store.archived().unwrap_or_default();
-    kept.into_iter().map(|one| (one.path, one.length)).collect()
-}
-
-/// The key of a kept file's row in the index.
-fn kept_key(path: &Path) -> String {
-    format!("{KEPT}{}", path.to_string_lossy())
-}
-
-fn make_searchable(inner: &Inner, found: &Found, stamp: &str) {
-    if let Ok((_, view)) = Follow::open(&found.file.path, 0) {
-        inner.store.put_text(&found.id, stamp, index::pieces(&view));
-    }
-}
-
-fn keep(inner: &Inner, found: &Found, row: &parlor_found::Row, kept: &HashMap<String, u64>) {
-    let path = found.file.path.to_string_lossy().into_owned();
-    if let Err(error) = archive::keep(inner, found, kept.get(&path).copied().unwrap_or(0)) {
-        tracing::warn!("cannot keep `{path}`: {error}");
-        return;
-    }
-    let body = serde_json::to_string(&of_found(row)).unwrap_or_default();
-    inner.store.put_rows(vec![IndexRow { key: kept_key(&found.file.path), stamp: stamp(found), body }]);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use parlor_dialect::Splitter;
-use parlor_found::{FoundError, Source, Stamp, Subagents, subagents_of};
+use parlor_found::{Found, FoundError, Growth, Source, Subagents};
 use parlor_model::Key;
 use parlor_model::json::Reader;
 use parlor_model::line::Line;
@@ -48,7 +48,18 @@ pub(crate) struct Follow {
     packed: bool,
     /// Counts replacements, so that each has an epoch of its own.
     generation: u64,
-    subagents: Vec<Stamp>,
+    subagents: Subagents,
+}
+
+/// Reads a session that was found, to be looked at once.
+pub(crate) fn read_once(found: &Found) -> Result<View, FoundError> {
+    let source = Source::file(&found.file.path)?;
+    let mut subagents = Subagents::known(&found.subagents, &source.bytes);
+    let mut view = View::new(Key::default(), source.detect());
+    for line in source.lines() {
+        view.push_with(record(view.end(), line), &mut subagents);
+    }
+    Ok(view)
 }
 
 /// What became of a look at the file.
@@ -72,8 +83,7 @@ impl Follow {
         let size = metadata.as_ref().map_or(0, fs::Metadata::len);
         let format = source.detect();
         let packed = size != source.bytes.len() as u64 && is_packed(path);
-        let files = subagents_of(path);
-        let mut subagents =
+        let subagents =
             format.map(|format| Subagents::of(Some(path), format, &source.bytes)).unwrap_or_default();
         let mut follow = Follow {
             path: path.to_owned(),
@@ -87,14 +97,14 @@ impl Follow {
             rest_taken: false,
             packed,
             generation,
-            subagents: files,
+            subagents,
         };
         let mut view = View::new(follow.epoch(&source.bytes), format);
         let whole =
             source.bytes.len() - source.bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
         for line in Splitter::split(&source.bytes.slice(..whole)) {
             let record = record(view.end(), line);
-            view.push_with(record, &mut subagents);
+            view.push_with(record, &mut follow.subagents);
         }
         follow.rest = source.bytes[whole..].to_vec();
         if !follow.rest.is_empty() && is_whole(&follow.rest) {
@@ -108,15 +118,24 @@ impl Follow {
     /// Takes in what was added to the file since the last look.
     pub(crate) fn look(&mut self, view: &mut View) -> Look {
         let Ok(metadata) = fs::metadata(&self.path) else { return Look::Gone };
-        if identity(&metadata) != self.identity
-            || metadata.len() < self.read
-            || subagents_grew(&self.subagents)
-        {
+        if identity(&metadata) != self.identity || metadata.len() < self.read {
             return Look::Replaced;
         }
         if self.packed {
             return if metadata.len() == self.read { Look::Same } else { Look::Replaced };
         }
+        let own = self.look_at_file(view, &metadata);
+        if matches!(own, Look::Replaced | Look::Gone) {
+            return own;
+        }
+        match view.go_on(&mut self.subagents) {
+            Growth::None => own,
+            Growth::Told => Look::Grown,
+            Growth::Replaced => Look::Replaced,
+        }
+    }
+
+    fn look_at_file(&mut self, view: &mut View, metadata: &fs::Metadata) -> Look {
         let modified = metadata.modified().ok();
         let written = std::mem::replace(&mut self.modified, modified) != modified;
         if metadata.len() == self.read {
@@ -177,7 +196,8 @@ impl Follow {
             let tail = self.rest.split_off(end + 1);
             let lines = Bytes::from(std::mem::replace(&mut self.rest, tail));
             for line in Splitter::split(&lines) {
-                view.push(record(view.end(), line));
+                self.subagents.hear(&line);
+                view.push_with(record(view.end(), line), &mut self.subagents);
                 grown = true;
             }
         }
@@ -198,7 +218,7 @@ impl Follow {
 
     fn take_rest(&mut self, view: &mut View) {
         let line = Line::new(Bytes::from(std::mem::take(&mut self.rest)));
-        view.push(record(view.end(), line));
+        view.push_with(record(view.end(), line), &mut self.subagents);
         self.rest_since = None;
         self.rest_taken = true;
     }
@@ -243,10 +263,6 @@ fn is_whole(line: &[u8]) -> bool {
 
 pub(crate) fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "zst" || ending == "gz")
-}
-
-fn subagents_grew(known: &[Stamp]) -> bool {
-    known.iter().any(|file| fs::metadata(&file.path).is_ok_and(|metadata| metadata.len() != file.size))
 }
 
 #[cfg(unix)]
@@ -334,5 +350,121 @@ mod tests {
         assert_eq!(view.entries().len(), 2);
         append(&path, format!("\n{}\n", prompt("c")).as_bytes());
         assert_eq!((follow.look(&mut view), view.entries().len()), (Look::Grown, 3));
+    }
+
+    /// A session with a subagent whose note names its call, one that only its result names, and one inside the first.
+    fn delegating() -> [(&'static str, Vec<String>); 4] {
+        let clock = std::cell::Cell::new(10);
+        let line = |kind: &str, id: &str, content: &str, more: &str| {
+            clock.set(clock.get() + 1);
+            format!(
+                r#"{{"type":"{kind}","uuid":"{id}","sessionId":"s","timestamp":"2026-11-15T14:00:{}.000Z","message":{{"id":"m-{id}","role":"{kind}","content":{content}}}{more}}}"#,
+                clock.get()
+            )
+        };
+        let call = |id: &str, call: &str, name: &str| {
+            let input = r#"{"description":"Look","prompt":"Look around"}"#;
+            let block = format!(r#"[{{"type":"tool_use","id":"{call}","name":"{name}","input":{input}}}]"#);
+            line("assistant", id, &block, "")
+        };
+        let result = |id: &str, call: &str, agent: &str| {
+            let block = format!(r#"[{{"type":"tool_result","tool_use_id":"{call}","content":"done {id}"}}]"#);
+            line("user", id, &block, &format!(r#","toolUseResult":{{"agentId":"{agent}"}}"#))
+        };
+        let said = |id: &str| line("assistant", id, &format!(r#"[{{"type":"text","text":"{id}"}}]"#), "");
+        let main = vec![
+            line("user", "u", r#""Go""#, ""),
+            call("c1", "noted", "Task"),
+            call("c2", "named", "Task"),
+            said("meanwhile"),
+            r#"{"type":"summary","summary":"no time","leafUuid":"u"}"#.to_owned(),
+            result("r1", "noted", "one"),
+            result("r2", "named", "two"),
+            said("end"),
+        ];
+        let one = vec![
+            said("s1"),
+            call("s2", "deep", "Task"),
+            "not json".to_owned(),
+            result("s3", "deep", "three"),
+            said("s4"),
+        ];
+        let two = vec![said("t1"), call("t2", "ls", "Bash"), result("t3", "ls", ""), said("t4")];
+        let three = vec![said("v1"), said("v2")];
+        [
+            ("s.jsonl", main),
+            ("s/subagents/agent-one.jsonl", one),
+            ("agent-two.jsonl", two),
+            ("s/subagents/agent-three.jsonl", three),
+        ]
+    }
+
+    /// All that can be seen of a view, whatever the order in which files were read.
+    fn shown(view: &View) -> std::collections::BTreeMap<Option<Key>, Vec<parlor_model::entry::Entry>> {
+        let mut shown = std::collections::BTreeMap::<_, Vec<_>>::new();
+        for entry in view.entries() {
+            let entry = parlor_model::entry::Entry { seq: 0, rev: 0, ..entry.clone() };
+            shown.entry(entry.parent.clone()).or_default().push(entry);
+        }
+        shown
+    }
+
+    #[test]
+    fn subagents_are_followed_as_they_work_and_it_is_what_a_later_reader_sees() {
+        for seed in 0..200_u64 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("s.jsonl");
+            let notes = folder.path().join("s/subagents");
+            fs::create_dir_all(&notes).unwrap();
+            let note = |agent: &str, call: &str| {
+                let note = format!(r#"{{"toolUseId":"{call}"}}"#);
+                fs::write(notes.join(format!("agent-{agent}.meta.json")), note).unwrap();
+            };
+            let mut files = delegating().map(|(name, lines)| (folder.path().join(name), lines, 0));
+            append_lines(&mut files[0], 1);
+            let (mut follow, mut view) = Follow::open(&path, 0).unwrap();
+            let epoch = view.epoch.clone();
+            let mut random = seed;
+            while files.iter().any(|(_, lines, at)| *at < lines.len()) {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let file = (random >> 33) as usize % files.len();
+                append_lines(&mut files[file], 1 + (random >> 40) as usize % 3);
+                // The note comes with the file or after it.
+                if random >> 50 & 1 == 0 {
+                    note("one", "noted");
+                }
+                if random >> 52 & 1 == 0 {
+                    note("three", "deep");
+                }
+                if random >> 51 & 1 == 0 {
+                    assert_ne!(follow.look(&mut view), Look::Replaced, "seed {seed}");
+                }
+            }
+            note("one", "noted");
+            note("three", "deep");
+            while follow.look(&mut view) == Look::Grown {}
+            assert_eq!(view.epoch, epoch);
+            let (_, later) = Follow::open(&path, 0).unwrap();
+            for (live, later) in shown(&view).iter().zip(&shown(&later)) {
+                assert_eq!(live.0, later.0);
+                for (live, later) in live.1.iter().zip(later.1) {
+                    assert_eq!(live, later, "seed {seed}");
+                }
+            }
+            assert_eq!(shown(&view).len(), shown(&later).len());
+            assert_eq!(format!("{:?}", view.session()), format!("{:?}", later.session()), "seed {seed}");
+            let under =
+                |call: &str| later.entries().iter().filter(|it| it.parent.as_deref() == Some(call)).count();
+            assert_eq!((under("noted"), under("named"), under("deep")), (4, 3, 2));
+        }
+    }
+
+    fn append_lines((path, lines, at): &mut (PathBuf, Vec<String>, usize), count: usize) {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        for line in lines.iter().skip(*at).take(count) {
+            writeln!(file, "{line}").unwrap();
+        }
+        *at = lines.len().min(*at + count);
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use parlor_agent::{Kind, Permits, Program, Settings, programs};
-use parlor_found::{Folder, Found};
+use parlor_found::{Folder, Found, is_subagent_of};
 use parlor_model::Key;
 use parlor_model::order::{Mode, Order, Ordered};
 use parlor_model::seen::Seen;
@@ -94,13 +94,22 @@ const LOADS: usize = 4;
 impl Hub {
     /// Opens the house: its log, its list, and what was left behind by an earlier life.
     pub async fn start(options: Options) -> Result<Hub, HubError> {
+        let folders = options.folders.unwrap_or_else(parlor_found::folders);
+        let first = discovery::look_first(&folders)
+            .map_err(|error| HubError::Unavailable(format!("cannot look for sessions: {error}")))?;
         let folder = options.data.clone();
-        let store = blocking(move || Store::open(&folder)).await??;
+        let (store, rows, known) = blocking(move || {
+            let store = Store::open(&folder)?;
+            let rows = store.rows()?;
+            let known = discovery::restore(&rows);
+            Ok::<_, HubError>((store, rows, known))
+        })
+        .await??;
         let house = house_id(&options.data)?;
         let inner = Arc::new(Inner {
             store,
             settings: Settings { pi_extension: pi_extension(&options.data), ..options.settings },
-            folders: options.folders.unwrap_or_else(parlor_found::folders),
+            folders,
             archive: options.archive,
             list: List::new(),
             slots: Mutex::default(),
@@ -114,7 +123,7 @@ impl Hub {
             permits: Permits::default(),
         });
         let hub = Hub { inner };
-        let unfinished = log::restore_rows(&hub.inner).await?;
+        let unfinished = log::restore_rows(&hub.inner, rows).await?;
         let mut left = Vec::new();
         for id in unfinished {
             // Opening a session whose run was lost ends what is left of it.
@@ -125,7 +134,7 @@ impl Hub {
         }
         // Only now, when every lost run is settled, do the logs say what became of a message.
         hub.inner.exchanges.leave(left);
-        discovery::start(&hub);
+        discovery::start(&hub, first, known);
         Ok(hub)
     }
 
@@ -150,7 +159,7 @@ impl Hub {
     }
 
     /// What the list says of a session.
-    pub fn row(&self, id: &str) -> Option<Row> {
+    pub fn row(&self, id: &str) -> Option<Arc<Row>> {
         self.inner.list.get(id)
     }
 
@@ -350,7 +359,7 @@ impl Inner {
 
     /// True when the house's own log has the session.
     fn is_logged(&self, id: &str) -> bool {
-        matches!(self.list.get(id), Some(Row { source: Source::Live, .. }))
+        self.list.get(id).is_some_and(|row| row.source == Source::Live)
             || self.store.end(id).is_ok_and(|end| end > 0)
     }
 
@@ -367,7 +376,8 @@ impl Inner {
 
     /// Tells the actors of open sessions that the file at `path` may have changed.
     pub(crate) fn nudge(&self, path: &Path) {
-        for slot in self.slots().values().filter(|slot| slot.file.as_deref() == Some(path)) {
+        let told = |file: &Path| file == path || is_subagent_of(path, file);
+        for slot in self.slots().values().filter(|slot| slot.file.as_deref().is_some_and(told)) {
             // A full inbox means that it will look soon anyway.
             let _ = slot.inbox.try_send(Input::Changed);
         }

@@ -4,6 +4,7 @@
 mod actor;
 mod adopt;
 mod archive;
+mod behind;
 mod clock;
 mod discovery;
 mod error;
@@ -19,6 +20,7 @@ mod row;
 mod running;
 mod tail;
 mod view;
+mod watch;
 
 pub use error::HubError;
 pub use exchange::{Caller, Message, Outcome, Reached};

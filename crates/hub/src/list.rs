@@ -1,7 +1,7 @@
 //! The list of all sessions, kept current, and told in changes. It must not read sessions.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
@@ -17,7 +17,7 @@ pub(crate) struct List {
 struct Rows {
     version: u64,
     complete: bool,
-    rows: HashMap<String, (u64, Row)>,
+    rows: HashMap<String, (u64, Arc<Row>)>,
     gone: BTreeMap<u64, String>,
 }
 
@@ -34,7 +34,7 @@ pub struct Changes {
     /// True when the first look over the disk is done.
     pub complete: bool,
     /// The rows that are new or different, newest first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Arc<Row>>,
     /// The ids that are no longer there.
     pub gone: Vec<String>,
 }
@@ -49,11 +49,11 @@ impl List {
         self.change(|all| {
             let mut changed = false;
             for row in rows {
-                if all.rows.get(&row.id).is_some_and(|(_, known)| *known == row) {
+                if all.rows.get(&row.id).is_some_and(|(_, known)| **known == row) {
                     continue;
                 }
                 all.version += 1;
-                all.rows.insert(row.id.clone(), (all.version, row));
+                all.rows.insert(row.id.clone(), (all.version, Arc::new(row)));
                 changed = true;
             }
             changed
@@ -83,11 +83,11 @@ impl List {
         });
     }
 
-    pub(crate) fn get(&self, id: &str) -> Option<Row> {
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<Row>> {
         self.lock().rows.get(id).map(|(_, row)| row.clone())
     }
 
-    pub(crate) fn all(&self) -> Vec<Row> {
+    pub(crate) fn all(&self) -> Vec<Arc<Row>> {
         self.lock().rows.values().map(|(_, row)| row.clone()).collect()
     }
 
@@ -98,7 +98,7 @@ impl List {
             && all.gone.len() >= GONE;
         let whole = version == 0 || forgotten;
         let after = if whole { 0 } else { version };
-        let mut rows: Vec<Row> =
+        let mut rows: Vec<Arc<Row>> =
             all.rows.values().filter(|(changed, _)| *changed > after).map(|(_, row)| row.clone()).collect();
         rows.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.id.cmp(&b.id)));
         let gone = all.gone.range(after + 1..).map(|(_, id)| id.clone());

@@ -224,9 +224,12 @@ pub(crate) fn row(id: &str, view: &View, ledger: &Ledger) -> Row {
     }
 }
 
+/// How the keys of the rows of the log's sessions begin.
+const LIVE: &str = "live/";
+
 /// The key of a session's row in the index.
 pub(crate) fn row_key(id: &str) -> String {
-    format!("live/{id}")
+    format!("{LIVE}{id}")
 }
 
 /// Tells whether a session of the log has grown since, or is read differently.
@@ -236,11 +239,11 @@ pub(crate) fn stamp(end: u64) -> String {
 
 /// Puts the house's own sessions into the list. Those whose row is old are read again. Gives those whose agent was at work
 /// when the house was left without a word.
-pub(crate) async fn restore_rows(inner: &Arc<Inner>) -> Result<Vec<String>, HubError> {
+pub(crate) async fn restore_rows(inner: &Arc<Inner>, rows: Vec<IndexRow>) -> Result<Vec<String>, HubError> {
     let inner = inner.clone();
     blocking(move || {
-        let known: std::collections::HashMap<String, IndexRow> =
-            inner.store.rows()?.into_iter().map(|row| (row.key.clone(), row)).collect();
+        let known: std::collections::HashMap<&str, &IndexRow> =
+            rows.iter().filter(|row| row.key.starts_with(LIVE)).map(|row| (row.key.as_str(), row)).collect();
         let (mut unfinished, mut fresh) = (Vec::new(), Vec::new());
         for created in inner.store.sessions()? {
             let id = created.id.as_str();
@@ -250,7 +253,7 @@ pub(crate) async fn restore_rows(inner: &Arc<Inner>) -> Result<Vec<String>, HubE
                 continue;
             }
             let stamp = stamp(end);
-            let kept = known.get(&row_key(id)).filter(|row| row.stamp == stamp);
+            let kept = known.get(row_key(id).as_str()).filter(|row| row.stamp == stamp);
             let row = match kept.and_then(|row| serde_json::from_str::<Row>(&row.body).ok()) {
                 Some(row) => row,
                 None => {

@@ -2,7 +2,7 @@
 //! from, nor who looks.
 
 use parlor_dialect::{Format, House};
-use parlor_found::Subagents;
+use parlor_found::{Growth, Subagents};
 use parlor_model::Key;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Reading};
@@ -71,9 +71,27 @@ impl View {
         let calls = subagents.calls_in(&events);
         self.fold(record.seq, &line, &reading, events.drain(..));
         self.events = events;
-        subagents.tell_under(&calls, &mut |seq, line, reading, events| self.fold(seq, line, reading, events));
+        self.tell_under(&calls, subagents);
         self.bytes += record.body.len() as u64;
         self.records.push(record);
+    }
+
+    /// Takes in what subagents have done since.
+    pub(crate) fn go_on(&mut self, subagents: &mut Subagents) -> Growth {
+        let calls = subagents.ready(|call| self.transcript.position(call).is_some());
+        self.tell_under(&calls, subagents);
+        let more = subagents.tell_more(&mut |seq, line, reading, events| {
+            let touched = self.transcript.fold_under(seq, line, reading, events);
+            self.mark(&touched);
+        });
+        if more == Growth::None && !calls.is_empty() { Growth::Told } else { more }
+    }
+
+    fn tell_under(&mut self, calls: &[Key], subagents: &mut Subagents) {
+        subagents.tell_under(calls, &mut |seq, line, reading, events| {
+            let touched = self.transcript.fold_under(seq, line, reading, events);
+            self.mark(&touched);
+        });
     }
 
     fn fold(&mut self, seq: u64, line: &Line, reading: &Reading, events: impl IntoIterator<Item = Event>) {

@@ -130,7 +130,7 @@ impl App {
     }
 }
 
-fn list(reference: Option<u64>, complete: bool, rows: &[parlor_hub::Row]) -> String {
+fn list(reference: Option<u64>, complete: bool, rows: &[Arc<parlor_hub::Row>]) -> String {
     let reference = reference.map(|reference| format!("\"ref\":{reference},")).unwrap_or_default();
     format!("{{\"type\":\"list\",{reference}\"complete\":{complete},\"sessions\":{}}}", json(rows))
 }

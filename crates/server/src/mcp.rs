@@ -202,7 +202,7 @@ impl Tools {
             .collect();
         let rows = self.hub.peers_of(caller);
         let left_out = rows.len().saturating_sub(SESSIONS);
-        let sessions: Vec<Value> = rows.iter().take(SESSIONS).map(line).collect();
+        let sessions: Vec<Value> = rows.iter().take(SESSIONS).map(|row| line(row)).collect();
         json!({ "you": caller.session, "agents": agents, "sessions": sessions, "left_out": left_out })
             .to_string()
     }

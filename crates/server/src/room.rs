@@ -151,7 +151,7 @@ impl Room {
         let (id, facts) = (self.open.id(), self.open.facts());
         let row = self.hub.row(id);
         let view = self.open.view();
-        state(id, &view, &facts, row.as_ref())
+        state(id, &view, &facts, row.as_deref())
     }
 
     /// The channel of a profile.

@@ -109,7 +109,7 @@ async fn the_end_of_a_large_file_is_shown_before_the_whole_replaces_it() {
     assert_eq!(state["session"]["reading"], true);
     assert_eq!(
         state["session"]["title"],
-        house.hub.row("large").unwrap().title.unwrap(),
+        house.hub.row("large").unwrap().title.as_deref().unwrap(),
         "not that of its end"
     );
     let mut end = Page { sub: 1, ..Page::default() };
@@ -274,6 +274,45 @@ async fn an_entry_that_grows_is_told_by_what_is_new() {
         read_until_whole(&mut client, &mut page, &exported_main(&house, "one").await).await;
     }
     assert!(page.patches > 2, "{} patches", page.patches);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subagent_that_begins_while_somebody_looks_is_shown_line_by_line() {
+    let house = House::open().await;
+    let line = |kind: &str, id: &str, content: &str| {
+        let message = format!(r#"{{"id":"m-{id}","role":"{kind}","content":[{content}]}}"#);
+        format!(r#"{{"type":"{kind}","uuid":"{id}","sessionId":"one","message":{message}}}"#)
+    };
+    let said = |id: &str| line("assistant", id, &format!(r#"{{"type":"text","text":"said {id}"}}"#));
+    let call =
+        r#"{"type":"tool_use","id":"task","name":"Task","input":{"description":"Look","prompt":"Look"}}"#;
+    let path = house.write_claude("one", &[said("begin"), line("assistant", "c", call)]).await;
+    let mut client = house.socket().await;
+    let (_, mut page) = client.follow("one", json!({})).await;
+    assert_eq!(page.entries.len(), 2);
+
+    let folder = path.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    let subagent = folder.join("agent-a.jsonl");
+    fs::write(&subagent, "").unwrap();
+    fs::write(folder.join("agent-a.meta.json"), r#"{"toolUseId":"task"}"#).unwrap();
+    for step in ["first", "second", "third"] {
+        append(&subagent, &format!("{}\n", said(step)));
+        while !page.main().contains(&format!("said {step}")) {
+            let frame = client.next().await.unwrap();
+            assert_ne!(frame["verdict"], "gap", "nothing has to be forgotten");
+            page.take(&frame);
+        }
+    }
+    let result = r#"{"type":"tool_result","tool_use_id":"task","content":"done"}"#;
+    append(&path, &format!("{}\n{}\n", line("user", "r", result), said("end")));
+    read_by_house(&house, "one", 4).await;
+    let main = exported_main(&house, "one").await;
+    read_until_whole(&mut client, &mut page, &main).await;
+
+    let house = house.again().await;
+    house.listed("one").await;
+    assert_eq!(exported_main(&house, "one").await, main, "another life reads the same");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -73,7 +73,7 @@ async fn an_order_is_heard_while_the_client_takes_nothing() {
     client.send(json!({"type": "order", "session": session, "order": order})).await;
     let mut bell = house.hub.watch_list();
     let heard = async {
-        while house.hub.row(&session).and_then(|row| row.title).as_deref() != Some("Heard") {
+        while house.hub.row(&session).and_then(|row| row.title.clone()).as_deref() != Some("Heard") {
             bell.changed().await.unwrap();
         }
     };

@@ -102,7 +102,7 @@ impl Actor {
                 tools: known.tools,
                 tokens: known.tokens,
                 ..row.clone()
-            } == known
+            } == *known
         });
         if grown_only && self.row_at.is_some_and(|at| at.elapsed() < ROW_EVERY) {
             return;

@@ -1,5 +1,7 @@
 //! Whom a message is for: a session by its id, or an agent's session in the caller's folder, which is made when there is none.
 
+use std::sync::Arc;
+
 use parlor_agent::Kind;
 use parlor_model::Key;
 use parlor_model::order::Mode;
@@ -38,12 +40,12 @@ impl Hub {
     }
 
     /// The sessions that a caller may talk to without asking anybody: those of its own folder, newest first.
-    pub fn peers_of(&self, caller: &Caller) -> Vec<Row> {
-        let cwd = self.row(&caller.session).and_then(|row| row.cwd).unwrap_or_default();
+    pub fn peers_of(&self, caller: &Caller) -> Vec<Arc<Row>> {
+        let cwd = self.row(&caller.session).and_then(|row| row.cwd.clone()).unwrap_or_default();
         self.neighbours(caller, &cwd)
     }
 
-    fn neighbours(&self, caller: &Caller, cwd: &str) -> Vec<Row> {
+    fn neighbours(&self, caller: &Caller, cwd: &str) -> Vec<Arc<Row>> {
         let mut rows = self.changes(0).rows;
         rows.retain(|row| {
             let other = row.id != caller.session.as_str() && !row.archived;

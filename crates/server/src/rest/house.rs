@@ -8,11 +8,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{AppendHeaders, IntoResponse};
 use axum::{Extension, Json};
-use parlor_hub::Hit;
+use parlor_hub::{Changes, Hit, Row};
 use parlor_model::time::Time;
 use parlor_store::{Kind, Query as SearchQuery};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Answer, Body, Query, blocking};
 use crate::app::App;
@@ -32,10 +32,17 @@ pub(crate) struct Searched {
     limit: Option<usize>,
 }
 
+/// The list as it is written; [`crate::wire::Sessions`] describes it.
+#[derive(Serialize)]
+pub(crate) struct Listed {
+    complete: bool,
+    sessions: Vec<Arc<Row>>,
+}
+
 /// The list of sessions.
-pub(crate) async fn sessions(State(app): State<Arc<App>>) -> Json<Value> {
-    let changes = app.hub.changes(0);
-    Json(json!({"complete": changes.complete, "sessions": changes.rows}))
+pub(crate) async fn sessions(State(app): State<Arc<App>>) -> Json<Listed> {
+    let Changes { complete, rows, .. } = app.hub.changes(0);
+    Json(Listed { complete, sessions: rows })
 }
 
 /// Looks for words in all sessions.
@@ -52,14 +59,14 @@ pub(crate) async fn search(
     let limit = searched.limit.unwrap_or(50).clamp(1, limits::PAGE);
     let query = SearchQuery { words: searched.q, kind, session: searched.session, limit };
     let hub = app.hub.clone();
-    let hits = blocking(move || hub.search(&query)).await??;
+    let hits = tokio::task::block_in_place(move || hub.search(&query))?;
     Ok(Json(Hits { hits: hits.into_iter().map(|hit| shape(&app, hit)).collect() }))
 }
 
 fn shape(app: &App, hit: Hit) -> HitShape {
     let unit = |byte: usize| hit.snippet.get(..byte).map_or(0, units);
     HitShape {
-        title: app.hub.row(&hit.session).and_then(|row| row.title),
+        title: app.hub.row(&hit.session).and_then(|row| row.title.clone()),
         marks: hit.ranges.iter().map(|range| (unit(range.start), unit(range.end))).collect(),
         entry: hit.entry.to_string(),
         at: hit.at.map(Time::iso_millis),
@@ -78,7 +85,7 @@ pub(crate) async fn folders(State(app): State<Arc<App>>) -> Answer<Json<Folders>
     let rows = app.hub.changes(0).rows;
     let folders = blocking(move || {
         let mut seen = HashSet::new();
-        let folders = rows.into_iter().filter_map(|row| row.cwd).filter(|cwd| seen.insert(cwd.clone()));
+        let folders = rows.iter().filter_map(|row| row.cwd.clone()).filter(|cwd| seen.insert(cwd.clone()));
         // A worktree that was cleaned up, a disk that is not there: nobody can start anything in it.
         folders
             .take(limits::FOLDERS_TRIED)

@@ -100,7 +100,7 @@ async fn glance(app: &Arc<App>, sub: u64, session: &str, wanted: &Wanted) -> Opt
     let frames = tokio::task::spawn_blocking(move || {
         let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
         let (view, facts) = app.hub.glance(&session, window)?;
-        let state = state(&session, &view, &facts, app.hub.row(&session).as_ref());
+        let state = state(&session, &view, &facts, app.hub.row(&session).as_deref());
         let state = serde_json::to_string(&state).unwrap_or_default();
         Some(html_sub::glance(sub, &session, &state, &view, &wanted))
     });
