@@ -116,15 +116,18 @@ impl Index {
 
     /// All rows of the session list.
     pub(crate) fn rows(&self) -> Result<Vec<IndexRow>, StoreError> {
-        self.read(|readers| {
-            readers.read(|connection| {
-                connection
-                    .prepare_cached("SELECT key, stamp, body FROM list ORDER BY key")?
-                    .query_map([], |row| {
-                        Ok(IndexRow { key: row.get(0)?, stamp: row.get(1)?, body: row.get(2)? })
-                    })?
-                    .collect()
-            })
+        let rows = |connection: &Connection| -> rusqlite::Result<Vec<IndexRow>> {
+            connection
+                .prepare_cached("SELECT key, stamp, body FROM list")?
+                .query_map([], |row| {
+                    Ok(IndexRow { key: row.get(0)?, stamp: row.get(1)?, body: row.get(2)? })
+                })?
+                .collect()
+        };
+        self.file.with(|open| match open.writer.try_lock() {
+            // While the house is being opened nobody writes, and another connection would cost half as much again.
+            Ok(writer) => rows(&writer).map_err(|error| StoreError::sqlite(&self.file.path, &error)),
+            Err(_) => open.readers.read(rows),
         })
     }
 
