@@ -23,11 +23,14 @@ const LARGE: u64 = 4 << 20;
 const MOST: u64 = 16 << 20;
 
 /// How long a line is taken to be until it is known.
-const LINE_BYTES: u64 = 4 << 10;
+const LINE_BYTES: u64 = 3 << 10;
 
-/// How many lines are folded for each entry that is wanted: about every second one shows something that stands by itself,
-/// but where an agent's helpers speak, few do.
-const LINES: [usize; 3] = [2, 8, usize::MAX];
+/// How many lines are folded for ten entries that are wanted: about every second one shows something that stands by itself.
+const LINES_FOR_TEN: usize = 25;
+
+/// Where an agent's helpers speak, few do: then more are folded, as many as it seems to take and a quarter on top, and at the
+/// last try all that may be read.
+const TRIES: usize = 3;
 
 /// How many lines are looked at to find the format.
 const DETECT_LINES: usize = 8;
@@ -39,37 +42,43 @@ pub(crate) fn glance(path: &Path, roots: usize) -> Option<View> {
     if size < LARGE || is_packed(path) {
         return None;
     }
-    let mut view = None;
-    for lines in LINES {
-        let end = fold(&last_lines(path, size, lines.saturating_mul(roots))?)?;
-        let enough = end.roots().len() > roots;
-        view = Some(end);
-        if enough {
+    let mut lines = roots.saturating_mul(LINES_FOR_TEN) / 10;
+    let mut view = fold(&last_lines(path, size, lines)?)?;
+    for again in 1..TRIES {
+        let shown = view.roots().len();
+        if shown > roots {
             break;
         }
+        lines = match again + 1 == TRIES {
+            true => usize::MAX,
+            false => lines.saturating_mul(roots + 1) / shown.max(1) * 5 / 4,
+        };
+        view = fold(&last_lines(path, size, lines)?)?;
     }
-    view.filter(|view| !view.roots().is_empty())
+    (!view.roots().is_empty()).then_some(view)
 }
 
-/// The last lines of a file of that size that are whole, at most so many.
+/// The last lines of a file of that size that are whole, at most so many. No more is read than it takes.
 fn last_lines(path: &Path, size: u64, count: usize) -> Option<Bytes> {
     let mut file = File::open(path).ok()?;
     let most = MOST.min(size / 4);
-    let mut bytes = LINE_BYTES.saturating_mul(count as u64).min(most);
+    let mut read: Vec<u8> = Vec::new();
     loop {
-        file.seek(SeekFrom::Start(size - bytes)).ok()?;
-        let mut piece = Vec::with_capacity(bytes as usize);
-        file.read_to_end(&mut piece).ok()?;
+        let more = LINE_BYTES.saturating_mul(count as u64).min(most - read.len() as u64);
+        let mut piece = Vec::with_capacity(more as usize + read.len());
+        file.seek(SeekFrom::Start(size - read.len() as u64 - more)).ok()?;
+        (&file).take(more).read_to_end(&mut piece).ok()?;
+        piece.append(&mut read);
+        read = piece;
         // The last of them ends the last line; the one before the first line is not part of it.
-        let mut ends = memchr::memrchr_iter(b'\n', &piece);
+        let mut ends = memchr::memrchr_iter(b'\n', &read);
         let end = ends.next().map_or(0, |end| end + 1);
         let before = ends.nth(count.saturating_sub(1));
-        if before.is_some() || bytes == most {
-            let before = before.or_else(|| memchr::memchr(b'\n', &piece));
+        if before.is_some() || more == 0 || read.len() as u64 == most {
+            let before = before.or_else(|| memchr::memchr(b'\n', &read));
             let start = before.map_or(0, |before| before + 1);
-            return Some(Bytes::from(piece).slice(start.min(end)..end));
+            return Some(Bytes::from(read).slice(start.min(end)..end));
         }
-        bytes = (bytes * 4).min(most);
     }
 }
 
