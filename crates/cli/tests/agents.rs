@@ -13,6 +13,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use common::house::{Follower, story, wait_until};
+use common::page::{Page, exported};
 use common::stage::Stage;
 use parlor_model::block::Block;
 use serde_json::json;
@@ -197,6 +198,36 @@ fn a_session_of_codex_s_is_adopted_and_handed_back() {
 #[test]
 fn a_session_of_pi_s_is_adopted_and_handed_back() {
     adopted_and_handed_back("pi");
+}
+
+/// Claude works in a terminal, and somebody looks on: a subagent's work is shown while it goes on, as it is to whoever comes later.
+#[test]
+fn a_subagent_in_a_terminal_is_followed_while_it_works() {
+    let Some(stage) = Stage::set() else { return };
+    let house = stage.house();
+    let wait = stage.home.path("work/wait");
+    fs::write(&wait, "#!/bin/sh\nuntil test -e go; do sleep 0.05; done\n").unwrap();
+    fs::set_permissions(&wait, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let text = "Delegate [[script subagent script=slow-tool seconds=0;./wait]]";
+    std::thread::scope(|scope| {
+        let outside = scope.spawn(|| stage.terminal("claude", None, text));
+        let listed = || {
+            let list = house.guest().ask(json!({"type": "list"}));
+            list["sessions"].as_array().unwrap().first().map(|row| row["id"].as_str().unwrap().to_owned())
+        };
+        wait_until("the session in the list", || listed().is_some());
+        let id = listed().unwrap();
+        let mut page = Page::open(&house, &id);
+        page.shows("sleep 0;./wait");
+        assert!(!outside.is_finished(), "it is shown while it works");
+        fs::write(stage.home.path("work/go"), "").unwrap();
+        assert_eq!(outside.join().unwrap(), id);
+        page.shows("The subagent is done.");
+        let live = exported(&house, &id);
+        page.becomes(&live, "what was followed");
+        assert_eq!(house.close(), 0);
+        assert_eq!(exported(&stage.house(), &id), live, "another life reads the same");
+    });
 }
 
 /// A stop reaches the work of a subagent. Pi and the built-in agent have none.

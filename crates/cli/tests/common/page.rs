@@ -40,6 +40,18 @@ impl Page {
         }
     }
 
+    /// Reads until it shows a text.
+    #[track_caller]
+    pub(crate) fn shows(&mut self, text: &str) {
+        let end = Instant::now() + PATIENCE;
+        while !self.main().contains(text) {
+            match self.guest.next_until(end) {
+                Some(frame) => self.take(&frame),
+                None => panic!("waited in vain for `{text}` in:\n{}", self.main()),
+            }
+        }
+    }
+
     /// Reads until its state is as wanted.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) {
