@@ -12,7 +12,8 @@ use std::fs;
 use std::time::Duration;
 
 use common::house::{Follower, House, puppet, story, wait_until};
-use common::{Home, talk};
+use common::page::exported;
+use common::{Home, call, prompt, reply, result, talk};
 use parlor_model::session::Phase;
 use serde_json::{Value, json};
 
@@ -311,6 +312,57 @@ fn what_an_agent_cleans_up_is_kept() {
     }
     let answer = guest.order("33333333-cccc", "p", json!({"order": "prompt", "text": "hello"}));
     assert_eq!(answer["error"]["code"], "conflict", "{answer}");
+}
+
+/// Waits until a session is only kept.
+fn is_only_kept(house: &House, id: &str) {
+    wait_until("the archive", || {
+        let list = house.guest().ask(json!({"type": "list"}));
+        list["sessions"].as_array().unwrap().iter().any(|row| row["id"] == id && row["source"] == "archived")
+    });
+}
+
+#[test]
+fn what_subagents_did_is_kept_with_their_session() {
+    let home = Home::new();
+    let id = "55555555-eeee";
+    let task = json!({"description": "Look", "prompt": "Look around"});
+    let lines = [prompt(id, 1, "Go"), call(id, 2, "task", "Task", task), result(id, 3, "task", "done")];
+    home.session(id, lines.concat());
+    let beside = |name: &str| format!(".claude/projects/-w/{id}/subagents/agent-a.{name}");
+    home.write(&beside("jsonl"), reply(id, 4, "a kingfisher by the pond"));
+    home.write(&beside("meta.json"), r#"{"toolUseId":"task"}"#);
+    let house = House::open(&home);
+    let found = || home.run(&["search", "--exact", "kingfisher"]).out.contains("55555555");
+    wait_until("the search", found);
+    let whole = exported(&house, id);
+    assert!(whole.contains("kingfisher"), "{whole}");
+    assert_eq!(house.close(), 0);
+    fs::remove_dir_all(home.path(".claude/projects/-w")).unwrap();
+    let house = House::open(&home);
+    is_only_kept(&house, id);
+    assert_eq!(exported(&house, id), whole);
+}
+
+#[test]
+fn a_file_that_was_written_anew_is_kept_as_it_is_now() {
+    let home = Home::new();
+    let id = "66666666-ffff";
+    let path = home.session(id, prompt(id, 1, "an old heron"));
+    let house = House::open(&home);
+    wait_until("the search", || home.run(&["search", "--exact", "heron"]).out.contains("66666666"));
+    assert_eq!(house.close(), 0);
+    // Longer, so that it could be taken for what was kept and more.
+    let new = [prompt(id, 1, "a new bittern"), reply(id, 2, "booming in the reeds, far and wide")];
+    fs::write(&path, new.concat()).unwrap();
+    let house = House::open(&home);
+    wait_until("the search", || home.run(&["search", "--exact", "bittern"]).out.contains("66666666"));
+    let whole = exported(&house, id);
+    assert_eq!(house.close(), 0);
+    fs::remove_file(&path).unwrap();
+    let house = House::open(&home);
+    is_only_kept(&house, id);
+    assert_eq!(exported(&house, id), whole);
 }
 
 #[test]

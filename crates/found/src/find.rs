@@ -53,6 +53,13 @@ pub struct Found {
     pub subagents: Vec<Stamp>,
 }
 
+impl Found {
+    /// All its files: its own, and those of its subagents.
+    pub fn files(&self) -> impl Iterator<Item = &Stamp> {
+        std::iter::once(&self.file).chain(&self.subagents)
+    }
+}
+
 /// The folders in which the agents keep their sessions, whether they exist or not.
 pub fn folders() -> Vec<Folder> {
     let home = etcetera::choose_base_strategy().map(|base| base.home_dir().to_owned()).unwrap_or_default();
@@ -120,6 +127,23 @@ pub(crate) fn subagents_of(session: &Path) -> Vec<Stamp> {
     own.chain(beside).collect()
 }
 
+/// The `<id>` of `agent-<id>.jsonl`.
+pub(crate) fn agent_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()?.strip_prefix("agent-")?.split('.').next()
+}
+
+/// The note beside a subagent's file, which names the call that started it.
+pub fn note_beside(path: &Path) -> Option<PathBuf> {
+    Some(path.with_file_name(format!("agent-{}.meta.json", agent_of(path)?)))
+}
+
+/// True when what was kept of the file at `path` is of a subagent of the session in the file `session`.
+pub fn was_subagent_of(path: &Path, bytes: &[u8], session: &Path) -> bool {
+    let own = path.starts_with(session.with_extension(""));
+    let id = session.file_stem().and_then(|stem| stem.to_str());
+    own || (is_subagent_of(path, session) && owner_named(bytes).as_deref() == id)
+}
+
 /// True when the file at `path` may be of a subagent of the session in the file `session`, as far as its name tells.
 pub fn is_subagent_of(path: &Path, session: &Path) -> bool {
     let beside = || path.parent() == session.parent();
@@ -139,7 +163,11 @@ pub(crate) fn owner(path: &Path) -> Option<String> {
 fn owner_in(file: &mut fs::File, bytes: usize) -> Option<String> {
     let mut start = Vec::with_capacity(bytes);
     file.take(bytes as u64).read_to_end(&mut start).ok()?;
-    let at = memchr::memmem::find(&start, b"\"sessionId\":\"")? + "\"sessionId\":\"".len();
+    owner_named(&start)
+}
+
+fn owner_named(start: &[u8]) -> Option<String> {
+    let at = memchr::memmem::find(start, b"\"sessionId\":\"")? + "\"sessionId\":\"".len();
     let length = memchr::memchr(b'"', start.get(at..)?)?;
     Some(decode(start.get(at..at + length)?).into_owned())
 }

@@ -9,8 +9,8 @@ mod subagent;
 mod tree;
 
 pub use find::{
-    Folder, Found, Stamp, files_in, folders, holds_records, is_subagent_of, sessions, sessions_in,
-    sessions_of, starting_with,
+    Folder, Found, Stamp, files_in, folders, holds_records, is_subagent_of, note_beside, sessions,
+    sessions_in, sessions_of, starting_with, was_subagent_of,
 };
 pub use plain::plain;
 pub use skim::{Row, Tokens, arrange, skim};
@@ -20,7 +20,7 @@ pub use tree::{Touched, Tree};
 
 /// How sessions are read. It changes with the version, and whenever the same file would be listed or searched differently, so
 /// that what an older Parlor made of a file is made again.
-pub const READING: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+pub const READING: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 /// Why a session could not be found or read. The message says what to do.
 #[derive(Debug, thiserror::Error)]

@@ -16,7 +16,8 @@ use parlor_model::json::{Json, Reader};
 use parlor_model::line::Line;
 use parlor_model::time::Time;
 
-use crate::{Source, Stamp, find};
+use crate::find::{self, agent_of};
+use crate::{Source, Stamp};
 
 /// Subagents that start subagents, this deep at most: files could name each other.
 const DEPTH: u8 = 8;
@@ -48,6 +49,8 @@ pub struct Subagents {
     named: HashMap<String, Key>,
     /// Files that are told as they grow.
     told: Vec<Told>,
+    /// Files that are no longer on disk, with what was kept of them.
+    kept: HashMap<PathBuf, Bytes>,
 }
 
 /// A file whose lines are under their call.
@@ -90,7 +93,18 @@ impl Subagents {
     /// The same for somebody who knows the files: to find them among those of many sessions takes a look at each.
     pub fn known(files: &[Stamp], bytes: &Bytes) -> Subagents {
         let mut subagents = Subagents::default();
-        subagents.add(files);
+        subagents.add(files.iter().map(|file| file.path.clone()));
+        subagents.hear_all(bytes);
+        subagents
+    }
+
+    /// The same for a session whose files are gone: of `files`, some are of subagents and some are the notes beside them.
+    pub fn kept(files: Vec<(PathBuf, Bytes)>, bytes: &Bytes) -> Subagents {
+        let mut subagents = Subagents { kept: files.into_iter().collect(), ..Subagents::default() };
+        let mut paths: Vec<PathBuf> =
+            subagents.kept.keys().filter(|path| find::is_agent_file(path)).cloned().collect();
+        paths.sort();
+        subagents.add(paths);
         subagents.hear_all(bytes);
         subagents
     }
@@ -119,7 +133,10 @@ impl Subagents {
 
     /// Takes notice of a line of the session: a result names the agent that did the work, which is all that old sessions have.
     pub fn hear(&mut self, line: &Line) {
-        let Some((agent, call)) = self.session.as_ref().and_then(|_| named_in(line)) else { return };
+        if self.session.is_none() && self.nameless.is_empty() {
+            return;
+        }
+        let Some((agent, call)) = named_in(line) else { return };
         if let Some(path) = self.nameless.remove(&agent) {
             self.waiting.entry(call.clone()).or_default().push(path);
         }
@@ -174,24 +191,33 @@ impl Subagents {
         }
         self.folders = (folders, again);
         let files = find::subagents_of(session);
-        self.add(&files);
+        self.add(files.into_iter().map(|file| file.path));
     }
 
-    fn add(&mut self, files: &[Stamp]) {
-        for file in files {
-            if self.known.insert(file.path.clone())
-                && let Some(agent) = agent_of(&file.path)
+    fn add(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            if self.known.insert(path.clone())
+                && let Some(agent) = agent_of(&path)
             {
-                self.nameless.insert(agent.to_owned(), file.path.clone());
+                self.nameless.insert(agent.to_owned(), path);
             }
         }
         // The note may be written after the file.
         for (agent, path) in std::mem::take(&mut self.nameless) {
-            match call_in_meta(&path).or_else(|| self.named.get(&agent).cloned()) {
+            match self.call_in_note(&path).or_else(|| self.named.get(&agent).cloned()) {
                 Some(call) => self.waiting.entry(call).or_default().push(path),
                 None => drop(self.nameless.insert(agent, path)),
             }
         }
+    }
+
+    /// The call that started a subagent, as the note beside its file has it.
+    fn call_in_note(&self, path: &Path) -> Option<Key> {
+        let note = find::note_beside(path)?;
+        let note = self.kept.get(&note).cloned().or_else(|| Some(fs::read(&note).ok()?.into()))?;
+        let note = Json::new(note);
+        let call = ["toolUseId", "tool_use_id", "toolUseID"].iter().find_map(|key| note.field_text(key))?;
+        Some(Key::from(call.as_str()))
     }
 
     fn tell_deep(&mut self, calls: &[Key], fold: &mut Fold<'_>, depth: u8) {
@@ -204,13 +230,14 @@ impl Subagents {
     }
 
     fn tell_file(&mut self, path: &Path, call: &Key, fold: &mut Fold<'_>, depth: u8) {
-        let Ok(source) = Source::file(path) else { return };
+        let kept = self.kept.get(path).cloned();
+        let Some(bytes) = kept.or_else(|| Some(Source::file(path).ok()?.bytes)) else { return };
         let decoder = Decoder::nested(Format::ClaudeSession, call.clone());
         let index = self.told.len();
         let first = (index as u64 + 1).saturating_mul(PLACES);
         let (path, call) = (path.to_owned(), call.clone());
         self.told.push(Told { path, call, decoder, first, lines: 0, read: 0, at: None });
-        self.tell_lines(index, &source.bytes, fold, depth);
+        self.tell_lines(index, &bytes, fold, depth);
     }
 
     /// Tells the whole lines of a piece. True when there were some.
@@ -267,19 +294,6 @@ fn whole_lines(piece: &[u8]) -> usize {
     reader.skip();
     let is_sound = ended < piece.len() && reader.finish().is_none();
     if is_sound { piece.len() } else { ended }
-}
-
-/// The `<id>` of `agent-<id>.jsonl`.
-fn agent_of(path: &Path) -> Option<&str> {
-    path.file_name()?.to_str()?.strip_prefix("agent-")?.split('.').next()
-}
-
-/// The call that started a subagent, as the note beside its file has it.
-fn call_in_meta(path: &Path) -> Option<Key> {
-    let note = path.with_file_name(format!("agent-{}.meta.json", agent_of(path)?));
-    let note = Json::new(Bytes::from(fs::read(note).ok()?));
-    let call = ["toolUseId", "tool_use_id", "toolUseID"].iter().find_map(|key| note.field_text(key))?;
-    Some(Key::from(call.as_str()))
 }
 
 /// The agent and the call that a result names.

@@ -137,7 +137,7 @@ fn make_searchable(inner: &Inner, found: &Found, stamp: &str) {
 
 fn keep(inner: &Inner, found: &Found, row: &parlor_found::Row, kept: &HashMap<String, u64>) {
     let path = found.file.path.to_string_lossy().into_owned();
-    if let Err(error) = archive::keep(inner, found, kept.get(&path).copied().unwrap_or(0)) {
+    if let Err(error) = archive::keep(inner, found, kept) {
         tracing::warn!("cannot keep `{path}`: {error}");
         return;
     }

@@ -308,7 +308,7 @@ fn archived(inner: &Inner, found: &[Found]) -> Vec<Row> {
     if !inner.archive {
         return Vec::new();
     }
-    let there: HashSet<&Path> = found.iter().map(|found| found.file.path.as_path()).collect();
+    let there: HashSet<&Path> = found.iter().flat_map(Found::files).map(|file| file.path.as_path()).collect();
     let kept = inner.store.archived().unwrap_or_default();
     let missing: HashSet<String> = kept
         .into_iter()
@@ -374,7 +374,6 @@ impl Age for String {
 
 /// Tells whether a session's files have changed, or how they are read.
 pub(crate) fn stamp(found: &Found) -> String {
-    let files = std::iter::once(&found.file).chain(&found.subagents);
     let one = |file: &parlor_found::Stamp| format!("{}:{}", file.size, file.modified_ns);
-    format!("{READING} {}", files.map(one).collect::<Vec<_>>().join("+"))
+    format!("{READING} {}", found.files().map(one).collect::<Vec<_>>().join("+"))
 }

@@ -105,6 +105,19 @@ impl Archive {
         })
     }
 
+    /// True when the newest version of a file ends with `bytes`, or its last chunk with their end.
+    pub(crate) fn ends_as(&self, path: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+        let last = self.readers.read(|connection| match newest(connection, path)? {
+            Some(known) => last_chunk(connection, &known),
+            None => Ok(None),
+        })?;
+        let Some((_, length, body)) = last else { return Ok(bytes.is_empty()) };
+        let Ok(chunk) = zstd::bulk::decompress(&body, length.clamp(0, CHUNK_BYTES as i64) as usize) else {
+            return Ok(false);
+        };
+        Ok(chunk.ends_with(bytes) || bytes.ends_with(&chunk))
+    }
+
     /// The bytes of a version of a file.
     pub(crate) fn read(&self, path: &str, version: Option<u32>) -> Result<Option<Bytes>, StoreError> {
         let found = self.readers.read(|connection| match version {
@@ -152,13 +165,7 @@ fn begin(transaction: &Transaction<'_>, path: &str, version: u32) -> rusqlite::R
 
 fn append(transaction: &Transaction<'_>, known: &Known, bytes: &[u8]) -> rusqlite::Result<()> {
     let first = known.number << CHUNK_BITS;
-    let last: Option<(i64, i64, Vec<u8>)> = transaction
-        .prepare_cached(
-            "SELECT place, length, body FROM chunk WHERE place >= ?1 AND place < ?2 ORDER BY place DESC LIMIT 1",
-        )?
-        .query_row([first, (known.number + 1) << CHUNK_BITS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let (mut place, mut open) = match last {
+    let (mut place, mut open) = match last_chunk(transaction, known)? {
         None => (first, Vec::new()),
         Some((place, length, body)) if (length as u64) < OPEN_BYTES => {
             (place, zstd::bulk::decompress(&body, length as usize).map_err(unpackable)?)
@@ -178,6 +185,17 @@ fn append(transaction: &Transaction<'_>, known: &Known, bytes: &[u8]) -> rusqlit
         .prepare_cached("UPDATE file SET length = ?2 WHERE number = ?1")?
         .execute(params![known.number, length as i64])?;
     Ok(())
+}
+
+/// The place, the length and the packed bytes of a file's last chunk.
+fn last_chunk(connection: &Connection, known: &Known) -> rusqlite::Result<Option<(i64, i64, Vec<u8>)>> {
+    let (first, end) = (known.number << CHUNK_BITS, (known.number + 1) << CHUNK_BITS);
+    connection
+        .prepare_cached(
+            "SELECT place, length, body FROM chunk WHERE place >= ?1 AND place < ?2 ORDER BY place DESC LIMIT 1",
+        )?
+        .query_row([first, end], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()
 }
 
 /// All bytes of a file; `None` if they are not what they should be.

@@ -221,6 +221,12 @@ impl Store {
         self.inner.archive.read(path, None)
     }
 
+    /// True when the newest version of an archived file ends with these bytes, or with the end of them as far as its last part
+    /// goes.
+    pub fn archive_ends_as(&self, path: &str, bytes: &[u8]) -> Result<bool, StoreError> {
+        self.inner.archive.ends_as(path, bytes)
+    }
+
     /// All versions of an archived file, oldest first.
     pub fn archived_versions(&self, path: &str) -> Result<Vec<Archived>, StoreError> {
         self.inner.archive.versions(path)

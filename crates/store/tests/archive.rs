@@ -37,6 +37,20 @@ fn a_file_that_grows_and_begins_anew_is_kept_whole() {
 }
 
 #[test]
+fn the_end_of_what_is_kept_can_be_held_against_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    store.archive("/a", 0, &vec![b'x'; 1024 * 1024]).unwrap();
+    store.archive("/a", 1024 * 1024, b"the end").unwrap();
+    for (bytes, same) in
+        [("end", true), ("xxthe end", true), ("", true), ("And", false), ("xxthe END", false)]
+    {
+        assert_eq!(store.archive_ends_as("/a", bytes.as_bytes()).unwrap(), same, "{bytes}");
+    }
+    assert!(!store.archive_ends_as("/nobody", b"x").unwrap());
+}
+
+#[test]
 fn a_gap_is_refused_and_says_where_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
