@@ -377,3 +377,64 @@ pub(crate) fn stamp(found: &Found) -> String {
     let one = |file: &parlor_found::Stamp| format!("{}:{}", file.size, file.modified_ns);
     format!("{READING} {}", found.files().map(one).collect::<Vec<_>>().join("+"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use parlor_agent::Settings;
+    use parlor_dialect::Agent;
+
+    use super::*;
+    use crate::Options;
+
+    fn write(folder: &Path, id: &str) -> PathBuf {
+        let line = format!(
+            r#"{{"type":"user","uuid":"u","sessionId":"{id}","message":{{"role":"user","content":"Hi"}}}}"#
+        );
+        let path = folder.join(format!("{id}.jsonl"));
+        std::fs::write(&path, format!("{line}\n")).unwrap();
+        path
+    }
+
+    /// A network disk tells nothing of what others write to it: then everything is looked at every two seconds; where all is
+    /// told, only what is named.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_folder_that_tells_nothing_is_looked_at_and_one_that_tells_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("projects");
+        std::fs::create_dir_all(&folder).unwrap();
+        // The house's own look is at nothing: what it finds is not this one's.
+        let settings = Settings::from_variables(BTreeMap::new());
+        let options =
+            Options { data: home.path().join("data"), archive: false, settings, folders: Some(Vec::new()) };
+        let hub = Hub::start(options).await.unwrap();
+        let mut bell = hub.watch_list();
+        while !hub.changes(0).complete {
+            bell.changed().await.unwrap();
+        }
+        let folders = vec![Folder { agent: Agent::Claude, path: folder.clone() }];
+        let mut discovery = Discovery::new(Tree::new(folders), Knowledge::new());
+        let listed = |id: &str| hub.row(id).is_some();
+        let mut round = |news: News, told: bool, ago: Duration| {
+            discovery.looked = (clock::moment().checked_sub(ago).unwrap(), Duration::ZERO);
+            discovery.round(&hub.inner, news, told);
+        };
+
+        write(&folder, "one");
+        round(News::default(), false, LOOK / 2);
+        assert!(!listed("one"), "not all the time");
+        round(News::default(), true, LOOK * 2);
+        assert!(!listed("one"), "it would have been told");
+        round(News::default(), false, LOOK);
+        assert!(listed("one"));
+
+        let two = write(&folder, "two");
+        round(News { files: [two].into(), all: false }, true, Duration::ZERO);
+        assert!(listed("two"), "a file that nobody knows has all looked at");
+        write(&folder, "three");
+        round(News::default(), true, LOOK_WATCHED);
+        assert!(listed("three"), "word may be lost");
+        hub.shutdown().await;
+    }
+}
