@@ -92,10 +92,12 @@ pub(crate) fn start(hub: &Hub, first: FirstLook, known: Knowledge) {
                 news.all = true;
             }
             discovery.round(&inner, news, watch.tells_all());
+            let busy = begun.elapsed();
+            discovery.behind.work(&inner, &discovery.known);
             drop(inner);
             give_back();
             let pause = if discovery.behind.is_done() { LOOK } else { Duration::ZERO };
-            news = watch.news(pause, begun.elapsed());
+            news = watch.news(pause, busy);
         }
     };
     if let Err(error) = std::thread::Builder::new().name("discovery".into()).spawn(work) {
@@ -173,7 +175,6 @@ impl Discovery {
             Extent::Some(sessions) if sessions.is_empty() && !self.fresh => {}
             _ => self.update(inner, extent),
         }
-        self.behind.work(inner, &self.known);
     }
 
     fn touch(&mut self, files: &BTreeSet<PathBuf>) -> Extent {
