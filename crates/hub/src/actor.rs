@@ -64,6 +64,8 @@ pub(crate) enum Input {
     Told(Vec<Seen>, oneshot::Sender<Result<(), HubError>>),
     /// The file may have changed.
     Changed,
+    /// The file of a subagent may have changed, or come.
+    SubagentChanged,
     /// The house is being left.
     Leave(oneshot::Sender<()>),
 }
@@ -200,6 +202,7 @@ impl Actor {
                 let _ = reply.send(outcome);
             }
             Input::Changed => self.look().await,
+            Input::SubagentChanged => self.look_at_subagents(),
             Input::Refused(..) | Input::Restart(_) | Input::Said(..) | Input::Leave(_) => {}
         }
     }

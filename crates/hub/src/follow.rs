@@ -124,18 +124,6 @@ impl Follow {
         if self.packed {
             return if metadata.len() == self.read { Look::Same } else { Look::Replaced };
         }
-        let own = self.look_at_file(view, &metadata);
-        if matches!(own, Look::Replaced | Look::Gone) {
-            return own;
-        }
-        match view.go_on(&mut self.subagents) {
-            Growth::None => own,
-            Growth::Told => Look::Grown,
-            Growth::Replaced => Look::Replaced,
-        }
-    }
-
-    fn look_at_file(&mut self, view: &mut View, metadata: &fs::Metadata) -> Look {
         let modified = metadata.modified().ok();
         let written = std::mem::replace(&mut self.modified, modified) != modified;
         if metadata.len() == self.read {
@@ -144,6 +132,15 @@ impl Follow {
         match self.read_more(view, metadata.len()) {
             Ok(look) => look,
             Err(_) => Look::Gone,
+        }
+    }
+
+    /// Takes in what the session's subagents have done since the last look.
+    pub(crate) fn look_at_subagents(&mut self, view: &mut View) -> Look {
+        match view.go_on(&mut self.subagents) {
+            Growth::None => Look::Same,
+            Growth::Told => Look::Grown,
+            Growth::Replaced => Look::Replaced,
         }
     }
 
@@ -439,11 +436,12 @@ mod tests {
                 }
                 if random >> 51 & 1 == 0 {
                     assert_ne!(follow.look(&mut view), Look::Replaced, "seed {seed}");
+                    assert_ne!(follow.look_at_subagents(&mut view), Look::Replaced, "seed {seed}");
                 }
             }
             note("one", "noted");
             note("three", "deep");
-            while follow.look(&mut view) == Look::Grown {}
+            while [follow.look(&mut view), follow.look_at_subagents(&mut view)].contains(&Look::Grown) {}
             assert_eq!(view.epoch, epoch);
             let (_, later) = Follow::open(&path, 0).unwrap();
             for (live, later) in shown(&view).iter().zip(&shown(&later)) {

@@ -376,10 +376,14 @@ impl Inner {
 
     /// Tells the actors of open sessions that the file at `path` may have changed.
     pub(crate) fn nudge(&self, path: &Path) {
-        let told = |file: &Path| file == path || is_subagent_of(path, file);
-        for slot in self.slots().values().filter(|slot| slot.file.as_deref().is_some_and(told)) {
+        for slot in self.slots().values() {
+            let input = match &slot.file {
+                Some(file) if file == path => Input::Changed,
+                Some(file) if is_subagent_of(path, file) => Input::SubagentChanged,
+                _ => continue,
+            };
             // A full inbox means that it will look soon anyway.
-            let _ = slot.inbox.try_send(Input::Changed);
+            let _ = slot.inbox.try_send(input);
         }
     }
 

@@ -22,25 +22,8 @@ impl Actor {
     pub(super) async fn look(&mut self) {
         match &mut self.home {
             Home::File(follow) => {
-                let mut view = write(&self.shared);
-                let look = follow.look(&mut view);
-                drop(view);
-                match look {
-                    Look::Same | Look::Gone => {}
-                    Look::Grown => {
-                        self.last_growth = clock::moment();
-                        self.grew = Some(clock::moment());
-                        self.shared.ring();
-                    }
-                    Look::Replaced => {
-                        if let Ok((again, view)) = follow.reopen() {
-                            **follow = again;
-                            *write(&self.shared) = view;
-                            self.last_growth = clock::moment();
-                            self.shared.ring();
-                        }
-                    }
-                }
+                let look = follow.look(&mut write(&self.shared));
+                self.looked(look);
             }
             Home::Log => {
                 if self.run.is_none()
@@ -54,9 +37,38 @@ impl Actor {
         }
     }
 
+    /// Takes in what subagents have to say that have files of their own.
+    pub(super) fn look_at_subagents(&mut self) {
+        if let Home::File(follow) = &mut self.home {
+            let look = follow.look_at_subagents(&mut write(&self.shared));
+            self.looked(look);
+        }
+    }
+
+    /// Tells what became of a look at a file.
+    fn looked(&mut self, look: Look) {
+        match (look, &mut self.home) {
+            (Look::Grown, _) => {
+                self.last_growth = clock::moment();
+                self.grew = Some(clock::moment());
+                self.shared.ring();
+            }
+            (Look::Replaced, Home::File(follow)) => {
+                if let Ok((again, view)) = follow.reopen() {
+                    **follow = again;
+                    *write(&self.shared) = view;
+                    self.last_growth = clock::moment();
+                    self.shared.ring();
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Looks around. True when the session may be unloaded.
     pub(super) async fn tick(&mut self) -> bool {
         self.look().await;
+        self.look_at_subagents();
         self.advance().await;
         let idle = read(&self.shared).is_idle();
         if idle
