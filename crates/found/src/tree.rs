@@ -67,6 +67,11 @@ impl Tree {
         self.sessions = sessions;
     }
 
+    /// The index of the session that a file belongs to.
+    pub fn index_of(&self, path: &Path) -> Option<usize> {
+        self.places.get(path).map(|place| place.session)
+    }
+
     /// Looks at one file.
     pub fn touch(&mut self, path: &Path) -> Touched {
         let (Some(place), Some(now)) = (self.places.get(path), stamp(path.to_owned())) else {

@@ -157,10 +157,9 @@ impl Discovery {
     }
 
     /// Looks at what changed, or at everything, and brings the list up to date.
-    fn round(&mut self, inner: &Inner, mut news: News, told: bool) {
+    fn round(&mut self, inner: &Inner, news: News, told: bool) {
         let (at, took) = self.looked;
         let pause = if told && !self.again { LOOK_WATCHED } else { LOOK.max(took * 20) };
-        news.files.append(&mut self.later);
         let extent = match news.all || at.elapsed() >= pause {
             true => Extent::All,
             false => self.touch(&news.files),
@@ -178,7 +177,9 @@ impl Discovery {
     }
 
     fn touch(&mut self, files: &BTreeSet<PathBuf>) -> Extent {
-        let mut sessions = BTreeSet::new();
+        let later = std::mem::take(&mut self.later);
+        let mut sessions: BTreeSet<usize> =
+            later.iter().filter_map(|path| self.tree.index_of(path)).collect();
         for file in files {
             match self.tree.touch(file) {
                 Touched::Same => {}
@@ -436,6 +437,19 @@ mod tests {
         write(&folder, "three");
         round(News::default(), true, LOOK_WATCHED);
         assert!(listed("three"), "word may be lost");
+
+        let path = write(&folder, "four");
+        round(News { files: [path.clone()].into(), all: false }, true, Duration::ZERO);
+        let size = || hub.row("four").unwrap().size;
+        let before = size();
+        // As if it had taken long to read.
+        discovery.known.get_mut(&path).unwrap().read = Some((clock::moment(), LOOK_WATCHED));
+        std::fs::write(&path, std::fs::read(&path).unwrap().repeat(2)).unwrap();
+        discovery.round(&hub.inner, News { files: [path.clone()].into(), all: false }, true);
+        assert_eq!(size(), before, "it is not read all the time");
+        discovery.known.get_mut(&path).unwrap().read = Some((clock::moment(), Duration::ZERO));
+        discovery.round(&hub.inner, News::default(), true);
+        assert_eq!(size(), 2 * before, "but it is read in the end, though nothing more is told");
         hub.shutdown().await;
     }
 }

@@ -376,15 +376,16 @@ impl Inner {
 
     /// Tells the actors of open sessions that the file at `path` may have changed.
     pub(crate) fn nudge(&self, path: &Path) {
-        for slot in self.slots().values() {
-            let input = match &slot.file {
-                Some(file) if file == path => Input::Changed,
-                Some(file) if is_subagent_of(path, file) => Input::SubagentChanged,
-                _ => continue,
-            };
-            // A full inbox means that it will look soon anyway.
-            let _ = slot.inbox.try_send(input);
-        }
+        let news = |file: &Path| match file == path {
+            true => Some(Input::Changed),
+            false => is_subagent_of(path, file).then_some(Input::SubagentChanged),
+        };
+        self.slots().values().for_each(|slot| {
+            if let Some(input) = slot.file.as_deref().and_then(news) {
+                // A full inbox means that it will look soon anyway.
+                let _ = slot.inbox.try_send(input);
+            }
+        });
     }
 
     fn slots(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Slot>> {
