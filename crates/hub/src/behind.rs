@@ -85,8 +85,10 @@ impl Behind {
             if self.done.get(&found.file.path) == Some(&stamp) {
                 continue;
             }
-            let changed = clock::now().0.saturating_sub((found.file.modified_ns / 1_000) as i64);
-            if self.done.contains_key(&found.file.path) && changed < STILL.as_micros() as i64 {
+            // A subagent may write for minutes while its session waits.
+            let written_ns = found.files().map(|file| file.modified_ns).max().unwrap_or_default();
+            let still = clock::now().0.saturating_sub((written_ns / 1_000) as i64);
+            if self.done.contains_key(&found.file.path) && still < STILL.as_micros() as i64 {
                 self.awake = true;
                 continue;
             }
