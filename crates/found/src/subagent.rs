@@ -26,9 +26,6 @@ const DEPTH: u8 = 8;
 /// Thousands of files fit into the whole numbers that JavaScript knows.
 const PLACES: u64 = 1 << 40;
 
-/// How much is read of a file that has grown.
-const PIECE_BYTES: u64 = 8 << 20;
-
 /// Takes one line of a subagent: its place, the line, what it is, and what it says.
 pub type Fold<'a> = dyn FnMut(u64, &Line, &Reading, Vec<Event>) + 'a;
 
@@ -64,6 +61,10 @@ struct Told {
     lines: u64,
     /// How much was told.
     read: u64,
+    /// True when the last line was told without its end.
+    open: bool,
+    /// How long the file was at the last look. A last line that is then as it was is told though it is cut: nothing more may come.
+    seen: u64,
     /// What a line without a time inherits.
     at: Option<Time>,
 }
@@ -75,7 +76,7 @@ pub enum Growth {
     None,
     /// More of their work was told.
     Told,
-    /// A file is shorter than what was told of it: everything must be read again.
+    /// A file is shorter than what was told of it, or a line went on that was taken for whole: everything must be read again.
     Replaced,
 }
 
@@ -170,8 +171,18 @@ impl Subagents {
                 std::cmp::Ordering::Less => return Growth::Replaced,
                 std::cmp::Ordering::Greater => {}
             }
-            let Some(piece) = self.told[index].piece() else { continue };
-            if self.tell_lines(index, &piece, fold, DEPTH) {
+            let rests = std::mem::replace(&mut self.told[index].seen, metadata.len()) == metadata.len();
+            let Some(mut piece) = self.told[index].piece() else { continue };
+            let told = &mut self.told[index];
+            if std::mem::take(&mut told.open) {
+                if piece.split_to(1) != "\n" {
+                    return Growth::Replaced;
+                }
+                told.read += 1;
+            }
+            let whole = if rests { piece.len() } else { whole_lines(&piece) };
+            if whole > 0 {
+                self.tell_lines(index, &piece.slice(..whole), fold, DEPTH);
                 growth = Growth::Told;
             }
         }
@@ -236,16 +247,17 @@ impl Subagents {
         let index = self.told.len();
         let first = (index as u64 + 1).saturating_mul(PLACES);
         let (path, call) = (path.to_owned(), call.clone());
-        self.told.push(Told { path, call, decoder, first, lines: 0, read: 0, at: None });
+        let seen = bytes.len() as u64;
+        self.told.push(Told { path, call, decoder, first, lines: 0, read: 0, open: false, seen, at: None });
         self.tell_lines(index, &bytes, fold, depth);
     }
 
-    /// Tells the whole lines of a piece. True when there were some.
-    fn tell_lines(&mut self, index: usize, piece: &Bytes, fold: &mut Fold<'_>, depth: u8) -> bool {
-        let whole = whole_lines(piece);
-        self.told[index].read += whole as u64;
+    fn tell_lines(&mut self, index: usize, piece: &Bytes, fold: &mut Fold<'_>, depth: u8) {
+        let told = &mut self.told[index];
+        told.read += piece.len() as u64;
+        told.open = piece.last().is_some_and(|byte| *byte != b'\n');
         let mut events = Vec::new();
-        for line in Splitter::split(&piece.slice(..whole)) {
+        for line in Splitter::split(piece) {
             let told = &mut self.told[index];
             let (seq, number) = (told.first + told.lines, told.lines);
             told.lines += 1;
@@ -272,18 +284,17 @@ impl Subagents {
             fold(seq, &line, &reading, std::mem::take(&mut events));
             self.tell_deep(&calls, fold, depth);
         }
-        whole > 0
     }
 }
 
 impl Told {
-    /// What was added to the file.
+    /// What was added to the file, if anything was.
     fn piece(&self) -> Option<Bytes> {
         let mut file = fs::File::open(&self.path).ok()?;
         file.seek(SeekFrom::Start(self.read)).ok()?;
         let mut piece = Vec::new();
-        file.take(PIECE_BYTES).read_to_end(&mut piece).ok()?;
-        Some(piece.into())
+        file.read_to_end(&mut piece).ok()?;
+        (!piece.is_empty()).then(|| piece.into())
     }
 }
 
