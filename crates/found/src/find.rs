@@ -1,7 +1,6 @@
-//! The sessions that agents wrote on this machine, found by their folders and file names. It must not read
-//! records, but for the one field that says whose subagent a file is.
+//! Where agents keep sessions on this machine, and what the names of files tell. It must not read records, but for the one
+//! field that says whose subagent a file is.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -11,8 +10,6 @@ use etcetera::BaseStrategy;
 use parlor_dialect::Agent;
 use parlor_model::text::decode;
 use serde::{Deserialize, Serialize};
-
-use crate::tree::{Tree, nest};
 
 /// Folders nest four deep in what agents write; more means a loop of links.
 const DEPTH: u8 = 8;
@@ -76,23 +73,6 @@ pub fn folders() -> Vec<Folder> {
     ]
 }
 
-/// All sessions of all agents, by path.
-pub fn sessions() -> Vec<Found> {
-    sessions_of(&folders())
-}
-
-/// All sessions in these folders, by path.
-pub fn sessions_of(folders: &[Folder]) -> Vec<Found> {
-    let mut tree = Tree::new(folders.to_vec());
-    tree.look();
-    tree.into_sessions()
-}
-
-/// All sessions in a folder that the user named.
-pub fn sessions_in(path: &Path) -> Vec<Found> {
-    nest(None, files_in(path), &mut HashMap::new())
-}
-
 /// The files in a folder that may hold records, by path. What cannot be read is left out.
 pub fn files_in(path: &Path) -> Vec<Stamp> {
     let mut files = Vec::new();
@@ -100,18 +80,6 @@ pub fn files_in(path: &Path) -> Vec<Stamp> {
     // As bytes: to take paths apart for every comparison is half the work of a look.
     files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     files
-}
-
-/// The sessions whose ids start with `id`, each with its file. Where copies of a session lie about, the newest is meant.
-pub fn starting_with(id: &str) -> BTreeMap<String, PathBuf> {
-    let mut fits: BTreeMap<String, Stamp> = BTreeMap::new();
-    for found in sessions().into_iter().filter(|found| found.id.starts_with(id)) {
-        let newest = fits.entry(found.id).or_insert_with(|| found.file.clone());
-        if found.file.modified_ns > newest.modified_ns {
-            *newest = found.file;
-        }
-    }
-    fits.into_iter().map(|(id, file)| (id, file.path)).collect()
 }
 
 /// The subagents of one Claude session, for someone who has only its file.
@@ -137,13 +105,6 @@ pub fn note_beside(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(format!("agent-{}.meta.json", agent_of(path)?)))
 }
 
-/// True when what was kept of the file at `path` is of a subagent of the session in the file `session`.
-pub fn was_subagent_of(path: &Path, bytes: &[u8], session: &Path) -> bool {
-    let own = path.starts_with(session.with_extension(""));
-    let id = session.file_stem().and_then(|stem| stem.to_str());
-    own || (is_subagent_of(path, session) && owner_named(bytes).as_deref() == id)
-}
-
 /// True when the file at `path` may be of a subagent of the session in the file `session`, as far as its name tells.
 pub fn is_subagent_of(path: &Path, session: &Path) -> bool {
     let beside = || path.parent() == session.parent();
@@ -166,7 +127,8 @@ fn owner_in(file: &mut fs::File, bytes: usize) -> Option<String> {
     owner_named(&start)
 }
 
-fn owner_named(start: &[u8]) -> Option<String> {
+/// The session named in the first record of a subagent's file that begins like this.
+pub fn owner_named(start: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(start, b"\"sessionId\":\"")? + "\"sessionId\":\"".len();
     let length = memchr::memchr(b'"', start.get(at..)?)?;
     Some(decode(start.get(at..at + length)?).into_owned())

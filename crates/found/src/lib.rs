@@ -9,14 +9,13 @@ mod subagent;
 mod tree;
 
 pub use find::{
-    Folder, Found, Stamp, files_in, folders, holds_records, is_subagent_of, note_beside, sessions,
-    sessions_in, sessions_of, starting_with, was_subagent_of,
+    Folder, Found, Stamp, files_in, folders, holds_records, is_subagent_of, note_beside, owner_named,
 };
 pub use plain::plain;
 pub use skim::{Row, Tokens, arrange, skim};
 pub use source::{DETECT_LINES, Source, format_of, unpack};
 pub use subagent::{Fold, Growth, Subagents};
-pub use tree::{Touched, Tree};
+pub use tree::{Touched, Tree, sessions, sessions_in, sessions_of, starting_with};
 
 /// How sessions are read. It changes with the version, and whenever the same file would be listed or searched differently, so
 /// that what an older Parlor made of a file is made again.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::find::{Folder, Found, Stamp, files_in, id_of, is_agent_file, owner, stamp};
+use crate::find::{Folder, Found, Stamp, files_in, folders, id_of, is_agent_file, owner, stamp};
 
 /// Everything that was found in some folders.
 pub struct Tree {
@@ -90,8 +90,37 @@ impl Tree {
     }
 }
 
+/// All sessions of all agents, by path.
+pub fn sessions() -> Vec<Found> {
+    sessions_of(&folders())
+}
+
+/// All sessions in these folders, by path.
+pub fn sessions_of(folders: &[Folder]) -> Vec<Found> {
+    let mut tree = Tree::new(folders.to_vec());
+    tree.look();
+    tree.into_sessions()
+}
+
+/// All sessions in a folder that the user named.
+pub fn sessions_in(path: &Path) -> Vec<Found> {
+    nest(None, files_in(path), &mut HashMap::new())
+}
+
+/// The sessions whose ids start with `id`, each with its file. Where copies of a session lie about, the newest is meant.
+pub fn starting_with(id: &str) -> BTreeMap<String, PathBuf> {
+    let mut fits: BTreeMap<String, Stamp> = BTreeMap::new();
+    for found in sessions().into_iter().filter(|found| found.id.starts_with(id)) {
+        let newest = fits.entry(found.id).or_insert_with(|| found.file.clone());
+        if found.file.modified_ns > newest.modified_ns {
+            *newest = found.file;
+        }
+    }
+    fits.into_iter().map(|(id, file)| (id, file.path)).collect()
+}
+
 /// Puts subagents' files under their sessions. One whose session is gone is left out.
-pub(crate) fn nest(
+fn nest(
     agent: Option<parlor_dialect::Agent>,
     files: Vec<Stamp>,
     owners: &mut HashMap<PathBuf, String>,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use parlor_dialect::{Format, Splitter};
-use parlor_found::{Found, Subagents, is_subagent_of, note_beside, was_subagent_of};
+use parlor_found::{Found, Subagents, is_subagent_of, note_beside, owner_named};
 use parlor_model::line::Line;
 use parlor_model::record::{Origin, Record};
 
@@ -29,8 +29,9 @@ pub(crate) fn keep(inner: &Inner, found: &Found, kept: &HashMap<String, u64>) ->
     }
     for note in found.subagents.iter().filter_map(|file| note_beside(&file.path)) {
         let path = note.to_string_lossy().into_owned();
-        if !kept.contains_key(&path)
-            && let Ok(bytes) = fs::read(&note)
+        // One that was read while it was being written is read again.
+        if let Ok(bytes) = fs::read(&note)
+            && kept.get(&path) != Some(&(bytes.len() as u64))
         {
             inner.store.archive(&path, 0, &bytes)?;
         }
@@ -105,13 +106,14 @@ pub(crate) fn read(inner: &Inner, id: &str) -> Result<(Home, View), HubError> {
 
 /// What was kept of a session's subagents.
 fn subagents(inner: &Inner, session: &Path, paths: &[String], bytes: &Bytes) -> Result<Subagents, HubError> {
-    let own = session.with_extension("");
+    let (own, id) = (session.with_extension(""), session.file_stem().and_then(|stem| stem.to_str()));
     let mut files = Vec::new();
     for path in paths {
         let file = Path::new(path);
-        if (file.starts_with(&own) || is_subagent_of(file, session))
+        let is_inside = file.starts_with(&own);
+        if (is_inside || is_subagent_of(file, session))
             && let Some(kept) = inner.store.read_archive(path)?
-            && was_subagent_of(file, &kept, session)
+            && (is_inside || owner_named(&kept).as_deref() == id)
         {
             files.push((file.to_owned(), kept));
         }

@@ -80,18 +80,19 @@ impl View {
     pub(crate) fn go_on(&mut self, subagents: &mut Subagents) -> Growth {
         let calls = subagents.ready(|call| self.transcript.position(call).is_some());
         self.tell_under(&calls, subagents);
-        let more = subagents.tell_more(&mut |seq, line, reading, events| {
-            let touched = self.transcript.fold_under(seq, line, reading, events);
-            self.mark(&touched);
-        });
+        let more = subagents
+            .tell_more(&mut |seq, line, reading, events| self.fold_under(seq, line, reading, events));
         if more == Growth::None && !calls.is_empty() { Growth::Told } else { more }
     }
 
     fn tell_under(&mut self, calls: &[Key], subagents: &mut Subagents) {
-        subagents.tell_under(calls, &mut |seq, line, reading, events| {
-            let touched = self.transcript.fold_under(seq, line, reading, events);
-            self.mark(&touched);
-        });
+        subagents
+            .tell_under(calls, &mut |seq, line, reading, events| self.fold_under(seq, line, reading, events));
+    }
+
+    fn fold_under(&mut self, seq: u64, line: &Line, reading: &Reading, events: Vec<Event>) {
+        let touched = self.transcript.fold_under(seq, line, reading, events);
+        self.mark(&touched);
     }
 
     fn fold(&mut self, seq: u64, line: &Line, reading: &Reading, events: impl IntoIterator<Item = Event>) {
