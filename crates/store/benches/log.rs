@@ -1,6 +1,7 @@
 //! Measures the log against the bare engine under it, in one run and on one disk: only the ratios mean something.
 //!
-//! `cargo bench -p parlor-store`. Each figure is the best of five.
+//! `cargo bench -p parlor-store [--bench log -- batches|durable|lone|read]`; without a word, all of them. Each figure is the
+//! best of five.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -34,40 +35,54 @@ fn main() {
     let bytes: usize = bodies.iter().map(Bytes::len).sum();
     println!("{ROWS} records, {} bytes each on average; best of five", bytes / ROWS);
 
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
+    if wants("batches") {
+        batches(&bodies);
+    }
+    if wants("durable") {
+        durable(&bodies[..PRODUCERS * PER_PRODUCER]);
+    }
+    if wants("lone") {
+        let (ours, bare, sqlite) = lone(&bodies);
+        println!("one durable append, median: {ours:?}; bare fdatasync: {bare:?}; bare SQLite: {sqlite:?}");
+        ratio("one durable append / fdatasync (goal: at most 1.3)", ours, bare);
+        ratio("one durable append / bare SQLite", ours, sqlite);
+    }
+    if wants("read") {
+        let (ours, bare) = read(&bodies);
+        report("read, pages of 1000", ROWS, ours);
+        report("  bare scan", ROWS, bare);
+        ratio("read / bare (goal: at least 0.5)", bare, ours);
+    }
+}
+
+fn batches(bodies: &[Bytes]) {
     let [ours, raw, small] = best([
-        &mut || append_batched(&bodies),
-        &mut || raw_append(&bodies, 16384, "NORMAL", BATCH, 1),
-        &mut || raw_append(&bodies, 4096, "NORMAL", BATCH, 1),
+        &mut || append_batched(bodies),
+        &mut || raw_append(bodies, 16384, "NORMAL", BATCH, 1),
+        &mut || raw_append(bodies, 4096, "NORMAL", BATCH, 1),
     ]);
     report("append, batches of 1000", ROWS, ours);
     report("  bare SQLite, 16 KB pages", ROWS, raw);
     report("  bare SQLite, 4 KB pages", ROWS, small);
     ratio("append / bare (goal: at least 0.8)", raw, ours);
     ratio("append / bare with 4 KB pages (goal: at least 1.7)", small, ours);
+}
 
-    let durable = &bodies[..PRODUCERS * PER_PRODUCER];
+fn durable(bodies: &[Bytes]) {
     for sessions in [1, PRODUCERS] {
         // No group of ours can be larger than there are producers, who all wait for it.
         let [raw, equal, ours] = best([
-            &mut || raw_append(durable, 16384, "FULL", 100, sessions),
-            &mut || raw_append(durable, 16384, "FULL", PRODUCERS, sessions),
-            &mut || append_durably(durable, sessions),
+            &mut || raw_append(bodies, 16384, "FULL", 100, sessions),
+            &mut || raw_append(bodies, 16384, "FULL", PRODUCERS, sessions),
+            &mut || append_durably(bodies, sessions),
         ]);
-        report(&format!("durable, {PRODUCERS} producers, {sessions} sessions"), durable.len(), ours);
-        report("  bare SQLite, batches of 100", durable.len(), raw);
+        report(&format!("durable, {PRODUCERS} producers, {sessions} sessions"), bodies.len(), ours);
+        report("  bare SQLite, batches of 100", bodies.len(), raw);
         ratio("  durable / bare (goal: at least 0.7)", raw, ours);
         ratio(&format!("  durable / bare in batches of {PRODUCERS}"), equal, ours);
     }
-
-    let (ours, bare, sqlite) = lone(&bodies);
-    println!("one durable append, median: {ours:?}; bare fdatasync: {bare:?}; bare SQLite: {sqlite:?}");
-    ratio("one durable append / fdatasync (goal: at most 1.3)", ours, bare);
-    ratio("one durable append / bare SQLite", ours, sqlite);
-
-    let (ours, bare) = read(&bodies);
-    report("read, pages of 1000", ROWS, ours);
-    report("  bare scan", ROWS, bare);
-    ratio("read / bare (goal: at least 0.5)", bare, ours);
 }
 
 /// Bodies of 0.3 to 4 KB, always the same.

@@ -1,5 +1,6 @@
-//! Waits for the disk, so that the writer need not: a slow disk then holds up nobody who does not wait for it, and what is
-//! committed meanwhile is made durable together, by the next sync. It must not know what was written.
+//! What is committed and still has to reach the disk. Whoever waits for the disk writes nothing meanwhile, so that a slow one
+//! holds up nobody else; what is committed meanwhile is made durable together, by the next sync. It must not know what was
+//! written.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::StoreError;
-use crate::queue::{CloseAtEnd, Queue};
+use crate::queue::{Queue, Turn};
 use crate::ticket::{Answer, Bell};
 
 /// Work that is committed, and answered once it is on the disk.
@@ -17,14 +18,8 @@ pub(crate) struct Committed {
     pub(crate) bell: Arc<Bell>,
 }
 
-/// The disk under a write-ahead log. Dropped, it still answers what waits.
+/// The disk under a write-ahead log.
 pub(crate) struct Disk {
-    shared: Arc<Shared>,
-}
-
-type Sync = Box<dyn Fn() -> io::Result<()> + Send + std::marker::Sync>;
-
-struct Shared {
     path: PathBuf,
     sync: Sync,
     queue: Queue<Committed>,
@@ -32,9 +27,11 @@ struct Shared {
     failed: AtomicBool,
 }
 
+type Sync = Box<dyn Fn() -> io::Result<()> + Send + std::marker::Sync>;
+
 impl Disk {
     /// The disk under the write-ahead log `path`.
-    pub(crate) fn new(path: &Path) -> Result<Disk, StoreError> {
+    pub(crate) fn new(path: &Path) -> Disk {
         let (file, name) = (OnceLock::new(), path.to_owned());
         // SQLite locks other files than this one, so that opening it once more disturbs no lock.
         let sync = move || match file.get() {
@@ -51,61 +48,49 @@ impl Disk {
         Disk::with(path, Box::new(sync))
     }
 
-    fn with(path: &Path, sync: Sync) -> Result<Disk, StoreError> {
-        let shared = Arc::new(Shared {
-            path: path.to_owned(),
-            sync,
-            queue: Queue::new(usize::MAX),
-            failed: AtomicBool::new(false),
-        });
-        let its = shared.clone();
-        let work = move || {
-            let _guard = CloseAtEnd(&its.queue);
-            while let Some((all, _)) = its.queue.take() {
-                its.settle(all);
-            }
-        };
-        let thread = std::thread::Builder::new().name("parlor-disk".to_owned()).spawn(work);
-        thread.map_err(|error| StoreError::system(path, &error))?;
-        Ok(Disk { shared })
+    fn with(path: &Path, sync: Sync) -> Disk {
+        let queue = Queue::new(usize::MAX, usize::MAX);
+        Disk { path: path.to_owned(), sync, queue, failed: AtomicBool::new(false) }
     }
 
-    /// Has what is committed made durable and answered, in the order of the calls.
-    pub(crate) fn settle(&self, committed: Committed) {
-        // Refused only once nobody will ever sync again: dropped, the answers say that the store is closed.
-        let _ = self.shared.queue.push(|_| committed, 0);
+    /// Adds what was committed, in the order of the commits. It waits until somebody settles it.
+    pub(crate) fn add(&self, committed: Committed) {
+        // Refused only when somebody panicked here: dropped, the answers say that the store is closed.
+        let _ = self.queue.push(|_| committed, 0);
+    }
+
+    /// The turn to wait for the disk, when something has to reach it and nobody waits for that yet.
+    pub(crate) fn turn(&self) -> Option<Turn<'_, Committed>> {
+        self.queue.try_take(None)
+    }
+
+    /// Makes what waits durable and answers it, and what is added meanwhile.
+    pub(crate) fn settle<'a>(&'a self, turn: Turn<'a, Committed>) {
+        let mut next = Some(turn);
+        while let Some(mut turn) = next {
+            let outcome = self.sync().map_err(|error| StoreError::system(&self.path, &error));
+            for Committed { answers, bell } in std::mem::take(&mut turn.items) {
+                for (answer, first) in answers {
+                    answer.give(outcome.clone().map(|()| first));
+                }
+                bell.ring();
+            }
+            next = self.queue.try_take(Some(turn));
+        }
     }
 
     /// True when a sync has failed, so that no later one can be trusted.
     pub(crate) fn has_failed(&self) -> bool {
-        self.shared.failed.load(Ordering::Acquire)
+        self.failed.load(Ordering::Acquire)
     }
 
     /// All that was committed has become durable by another way.
     pub(crate) fn recovered(&self) {
-        self.shared.failed.store(false, Ordering::Release);
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        self.shared.queue.close();
-    }
-}
-
-impl Shared {
-    fn settle(&self, all: Vec<Committed>) {
-        let outcome = self.sync().map_err(|error| StoreError::system(&self.path, &error));
-        for Committed { answers, bell } in all {
-            for (answer, first) in answers {
-                answer.give(outcome.clone().map(|()| first));
-            }
-            bell.ring();
-        }
+        self.failed.store(false, Ordering::Release);
     }
 
     fn sync(&self) -> io::Result<()> {
-        if self.failed.load(Ordering::Acquire) {
+        if self.has_failed() {
             return Err(io::Error::other("an earlier write did not reach the disk"));
         }
         let outcome = (self.sync)();
@@ -122,7 +107,7 @@ pub(crate) mod tests {
 
     /// A disk whose syncs are told to `sync`.
     pub(crate) fn disk(sync: impl Fn() -> io::Result<()> + Send + std::marker::Sync + 'static) -> Disk {
-        Disk::with(Path::new("wal"), Box::new(sync)).unwrap()
+        Disk::with(Path::new("wal"), Box::new(sync))
     }
 
     #[test]
@@ -135,21 +120,26 @@ pub(crate) mod tests {
             gone.lock().unwrap().recv().map_err(io::Error::other)
         });
         let (tell, told) = std::sync::mpsc::channel();
-        let settle = |number: u64| {
+        let add = |number: u64| {
             let bell = Arc::default();
             let (answer, ticket) = Answer::new(&bell);
             let tell = tell.clone();
             ticket.on_done(Box::new(move |outcome| tell.send(outcome.unwrap()).unwrap()));
-            disk.settle(Committed { answers: vec![(answer, number)], bell });
+            disk.add(Committed { answers: vec![(answer, number)], bell });
         };
-        settle(0);
-        begin.recv().unwrap();
-        (1..10).for_each(settle);
-        go.send(()).unwrap();
-        begin.recv().unwrap();
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), [0]);
-        go.send(()).unwrap();
-        assert_eq!(told.iter().take(9).collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
+        std::thread::scope(|scope| {
+            add(0);
+            let turn = disk.turn().unwrap();
+            scope.spawn(|| disk.settle(turn));
+            begin.recv().unwrap();
+            (1..10).for_each(add);
+            assert!(disk.turn().is_none(), "one waits for the disk already, for all of them");
+            go.send(()).unwrap();
+            begin.recv().unwrap();
+            assert_eq!(told.try_iter().collect::<Vec<_>>(), [0]);
+            go.send(()).unwrap();
+            assert_eq!(told.iter().take(9).collect::<Vec<_>>(), (1..10).collect::<Vec<_>>());
+        });
         assert!(begin.try_recv().is_err(), "two syncs are enough for ten");
     }
 }

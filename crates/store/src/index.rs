@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::Piece;
 use crate::database::{self, Migrations, Readers};
 use crate::error::StoreError;
-use crate::queue::{CloseAtEnd, Queue};
+use crate::queue::Queue;
 use crate::text;
 use crate::ticket::Answer;
 
@@ -93,7 +93,7 @@ impl Index {
     pub(crate) fn open(path: PathBuf) -> Result<Index, StoreError> {
         let open = Open::new(&path)?;
         let file = Arc::new(IndexFile { path, open: RwLock::new(Some(open)) });
-        let queue = Arc::new(Queue::new(WAITING_BYTES));
+        let queue = Arc::new(Queue::new(WAITING_BYTES, BATCH_BYTES));
         let (its_file, its_queue) = (file.clone(), queue.clone());
         let thread = std::thread::Builder::new()
             .name("parlor-index".to_owned())
@@ -254,19 +254,10 @@ impl Open {
 }
 
 fn run(file: &IndexFile, queue: &Queue<Job>) {
-    let _guard = CloseAtEnd(queue);
-    while let Some((jobs, _)) = queue.take() {
-        let mut batch = Vec::new();
-        let mut bytes = 0;
-        for job in jobs {
-            bytes += job.bytes();
-            batch.push(job);
-            if bytes >= BATCH_BYTES {
-                write(file, std::mem::take(&mut batch));
-                bytes = 0;
-            }
-        }
-        write(file, batch);
+    let mut last = None;
+    while let Some(mut turn) = queue.take(last) {
+        write(file, std::mem::take(&mut turn.items));
+        last = Some(turn);
     }
 }
 

@@ -22,6 +22,7 @@ mod block;
 mod database;
 mod disk;
 mod error;
+mod hands;
 mod index;
 mod lock;
 mod log;

@@ -14,6 +14,7 @@ use crate::archive::{Archive, Archived};
 use crate::block::Piece;
 use crate::database::Readers;
 use crate::error::StoreError;
+use crate::hands::Hands;
 use crate::index::{Index, IndexRow, Job};
 use crate::lock::Lock;
 use crate::log::{Created, Draft, Log, Safety};
@@ -29,7 +30,10 @@ const ID_BYTES: usize = 512;
 /// The largest body. SQLite itself ends at a billion bytes.
 const BODY_BYTES: usize = 512 * 1024 * 1024;
 
-/// How much may wait for the disk before appends are refused.
+/// A transaction takes no more than this at once.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// How much may wait to be written before appends are refused.
 const WAITING_BYTES: usize = 1024 * 1024 * 1024;
 
 /// One read returns no more than this, however many records it may return.
@@ -50,7 +54,7 @@ struct Inner {
     index: Index,
     archive: Archive,
     queue: Arc<Queue<Work>>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    hands: Mutex<Vec<JoinHandle<()>>>,
     /// Dropped last: the folder is free for others only when all files are closed.
     _lock: Arc<Lock>,
 }
@@ -72,13 +76,9 @@ impl Store {
             (writer, index.join().map_err(|_| closed()), archive.join().map_err(|_| closed()))
         });
         let (writer, index, archive) = (writer?, index??, archive??);
-        let queue = Arc::new(Queue::new(WAITING_BYTES));
-        let (waiting, its_lock) = (queue.clone(), lock.clone());
-        let thread = std::thread::Builder::new().name("parlor-log".to_owned()).spawn(move || {
-            writer.run(&waiting);
-            drop(its_lock);
-        });
-        let thread = thread.map_err(|error| StoreError::system(folder, &error))?;
+        let queue = Arc::new(Queue::new(WAITING_BYTES, BATCH_BYTES));
+        let hands = Hands::start(writer, queue.clone(), lock.clone());
+        let hands = hands.map_err(|error| StoreError::system(folder, &error))?;
         let inner = Inner {
             folder: folder.to_owned(),
             log_path,
@@ -87,7 +87,7 @@ impl Store {
             index,
             archive,
             queue,
-            writer: Mutex::new(Some(thread)),
+            hands: Mutex::new(hands),
             _lock: lock,
         };
         Ok(Store { inner: Arc::new(inner) })
@@ -294,13 +294,11 @@ impl Drop for Inner {
         // Before the writer, since the connection that is closed last tidies up, and readers cannot.
         self.log.close();
         self.queue.close();
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A callback may hold the last handle; the writer cannot wait for itself.
-        if let Some(writer) = writer
-            && writer.thread().id() != std::thread::current().id()
-            && writer.join().is_err()
-        {
-            tracing::error!("the writer of {} panicked", self.log_path.display());
+        for hand in self.hands.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // A callback may hold the last handle; a thread cannot wait for itself.
+            if hand.thread().id() != std::thread::current().id() && hand.join().is_err() {
+                tracing::error!("a writer of {} panicked", self.log_path.display());
+            }
         }
     }
 }

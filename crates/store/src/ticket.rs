@@ -26,7 +26,8 @@ pub(crate) struct Answer {
 #[derive(Default)]
 pub(crate) struct Bell {
     rung: Condvar,
-    lock: Mutex<()>,
+    /// How many wait.
+    waiting: Mutex<usize>,
 }
 
 struct Slot {
@@ -48,7 +49,9 @@ impl Ticket {
             if let Some(outcome) = self.slot.take() {
                 return outcome;
             }
+            *guard += 1;
             guard = self.bell.rung.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            *guard -= 1;
         }
     }
 
@@ -126,12 +129,13 @@ impl Bell {
     /// Wakes all who wait; those who are not answered yet go on waiting.
     pub(crate) fn ring(&self) {
         // Who looked before the answer was there is asleep once the lock can be had, so that nobody misses the bell.
-        drop(self.lock());
-        self.rung.notify_all();
+        if *self.lock() > 0 {
+            self.rung.notify_all();
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one thread that writes the log. It commits whatever waits as soon as it is free, and never waits for more.
+//! Writes the log, one batch at a time in one transaction. It must not wait for the disk.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use crate::database::{self, Migrations};
 use crate::disk::{Committed, Disk};
 use crate::error::StoreError;
 use crate::log::{Created, Draft, Safety};
-use crate::queue::{CloseAtEnd, Queue};
 use crate::ticket::{Answer, Bell};
 
 /// The tables. A record's `place` is its session's number and its position in one integer: the records of a session lie
@@ -36,9 +35,6 @@ pub(crate) const MIGRATIONS: Migrations = &["
 
 /// Positions take the lower 40 bits of a place, session numbers the 23 above.
 pub(crate) const SEQ_BITS: u32 = 40;
-
-/// A transaction takes no more than this at once, so that the first in a long queue are answered early.
-const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// Pages in the write-ahead log after which it is copied into the database: 16 MB. Once it was that long, it is written
 /// over from its beginning instead of growing, which makes lone durable appends a third faster; shorter means more syncs.
@@ -68,7 +64,7 @@ pub(crate) struct Sessions {
 /// The writer's own state.
 pub(crate) struct Writer {
     path: PathBuf,
-    disk: Disk,
+    disk: Arc<Disk>,
     connection: Connection,
     sessions: Arc<Sessions>,
     /// The next position of each session that was written to.
@@ -130,39 +126,33 @@ impl Writer {
                 Ok(())
             }))
             .map_err(|error| StoreError::sqlite(&path, &error))?;
-        let disk = Disk::new(&wal_of(&path))?;
+        let disk = Arc::new(Disk::new(&wal_of(&path)));
         Ok(Writer { path, disk, connection, sessions, next: HashMap::new(), wal_pages })
     }
 
-    /// Works until the queue is closed and empty.
-    pub(crate) fn run(mut self, queue: &Queue<Work>) {
-        let _guard = CloseAtEnd(queue);
-        while let Some((work, bell)) = queue.take() {
-            let mut batch = Vec::new();
-            let mut bytes = 0;
-            for item in work {
-                bytes += item.task.bytes();
-                batch.push(item);
-                if bytes >= BATCH_BYTES {
-                    self.write(std::mem::take(&mut batch), &bell);
-                    bytes = 0;
-                }
-            }
-            self.write(batch, &bell);
-        }
+    /// What its commits wait for.
+    pub(crate) fn disk(&self) -> Arc<Disk> {
+        self.disk.clone()
     }
 
-    /// Writes a batch and has it answered.
-    fn write(&mut self, batch: Vec<Work>, bell: &Arc<Bell>) {
+    /// Writes a batch. Who need not wait for the disk is answered; who must waits there.
+    pub(crate) fn write(&mut self, batch: Vec<Work>, bell: &Arc<Bell>) {
         let mut answers = Vec::new();
         self.commit(batch, &mut answers);
         bell.ring();
         if !answers.is_empty() {
-            self.disk.settle(Committed { answers, bell: bell.clone() });
+            self.disk.add(Committed { answers, bell: bell.clone() });
         }
-        if self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES
-            && let Err(error) = self.checkpoint("PASSIVE")
-        {
+    }
+
+    /// True when the write-ahead log should be copied into the database.
+    pub(crate) fn is_long(&self) -> bool {
+        self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES
+    }
+
+    /// Copies as much of the write-ahead log as nobody reads.
+    pub(crate) fn shorten(&self) {
+        if let Err(error) = self.checkpoint("PASSIVE") {
             let path = self.path.display();
             tracing::warn!(
                 "the write-ahead log of {path} could not be copied into it and keeps growing: {error}"
@@ -308,7 +298,7 @@ pub(crate) fn origin(number: i64) -> Option<Origin> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use parlor_model::time::Time;
 
     use super::*;
@@ -318,19 +308,31 @@ mod tests {
         Writer::open(folder.path().join("log.db"), Arc::default()).unwrap()
     }
 
-    fn append(drafts: usize, safety: Safety) -> Work {
+    /// A writer whose syncs are told to `sync`.
+    pub(crate) fn writer_with(
+        folder: &tempfile::TempDir,
+        sync: impl Fn() -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Writer {
+        Writer { disk: Arc::new(disk(sync)), ..writer(folder) }
+    }
+
+    /// Work for the session of number 1.
+    pub(crate) fn append(drafts: usize, safety: Safety) -> Work {
         let draft = Draft { at: Time(0), origin: Origin::Host, body: vec![b'x'; 100].into() };
         let task = Task::Append { number: 1, drafts: vec![draft; drafts] };
         Work { task, safety, answer: Answer::new(&Arc::default()).0 }
     }
 
+    fn settle(writer: &Writer) {
+        writer.disk.turn().into_iter().for_each(|turn| writer.disk.settle(turn));
+    }
+
     #[test]
     fn only_a_durable_commit_is_synced() {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = writer(&folder);
         let synced = Arc::new(AtomicI32::new(0));
         let count = synced.clone();
-        writer.disk = disk(move || {
+        let mut writer = writer_with(&folder, move || {
             count.fetch_add(1, Ordering::Relaxed);
             Ok(())
         });
@@ -342,6 +344,7 @@ mod tests {
             };
             let (batch, tickets): (Vec<_>, Vec<_>) = batch.into_iter().map(with_ticket).unzip();
             writer.write(batch, &bell);
+            settle(&writer);
             for ticket in tickets {
                 ticket.wait().unwrap();
             }
@@ -358,33 +361,11 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_disk_holds_up_nobody_who_does_not_wait_for_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut writer = writer(&folder);
-        let (go, gone) = std::sync::mpsc::channel();
-        let gone = std::sync::Mutex::new(gone);
-        let patience = std::time::Duration::from_secs(20);
-        writer.disk =
-            disk(move || gone.lock().unwrap().recv_timeout(patience).map_err(std::io::Error::other));
-        let mut write = |safety| {
-            let bell: Arc<Bell> = Arc::default();
-            let (answer, ticket) = Answer::new(&bell);
-            writer.write(vec![Work { answer, ..append(1, safety) }], &bell);
-            ticket
-        };
-        let prompt = write(Safety::Durable);
-        assert_eq!(write(Safety::Soon).wait().unwrap(), 1);
-        go.send(()).unwrap();
-        assert_eq!(prompt.wait().unwrap(), 0);
-    }
-
-    #[test]
     fn after_a_sync_that_failed_all_is_copied_into_the_database_before_anything_else_is_durable() {
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = writer(&folder);
         let healthy = Arc::new(AtomicI32::new(0));
         let now = healthy.clone();
-        writer.disk = disk(move || match now.load(Ordering::Relaxed) {
+        let mut writer = writer_with(&folder, move || match now.load(Ordering::Relaxed) {
             0 => Err(std::io::Error::other("on purpose")),
             _ => Ok(()),
         });
@@ -392,6 +373,7 @@ mod tests {
             let bell: Arc<Bell> = Arc::default();
             let (answer, ticket) = Answer::new(&bell);
             writer.write(vec![Work { answer, ..append(1, safety) }], &bell);
+            settle(&writer);
             ticket.wait()
         };
         assert_eq!(write(Safety::Soon).unwrap(), 0);
