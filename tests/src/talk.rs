@@ -56,6 +56,7 @@ impl Talk {
         let touched: Vec<&Entry> = said.touched.iter().map(|index| &entries[*index]).collect();
         let step = Step {
             seq: self.whole.steps.len() as u64 - 1,
+            aside: false,
             origin: parlor_model::record::Origin::Agent,
             received: None,
             line: &line,

@@ -16,7 +16,8 @@ use crate::raw;
 
 const LINES: u64 = 300;
 
-/// Longer than the whole way takes, so that each line goes it alone.
+/// Longer than the whole way takes, so that each line goes it alone. The floors rest as long: a processor that was idle is
+/// slow at first.
 const PACE: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(runtime: &Runtime) -> io::Result<()> {
@@ -89,7 +90,7 @@ fn seen_by_inotify(path: &Path, filler: &str) -> io::Result<Vec<Duration>> {
         file.write_all(line(number as usize, filler).as_bytes())?;
         let Ok(at) = told.recv() else { break };
         took.push(at - begun);
-        std::thread::sleep(PACE / 4);
+        std::thread::sleep(PACE);
     }
     drop(told);
     file.write_all(b"\n")?;
@@ -111,25 +112,34 @@ fn committed(path: &Path, filler: &str) -> io::Result<Vec<Duration>> {
             let mut insert = connection.prepare_cached("INSERT INTO record (body) VALUES (?1)")?;
             insert.execute([line(number, filler).as_bytes()])?;
             took.push(begun.elapsed());
-            std::thread::sleep(PACE / 4);
+            std::thread::sleep(PACE);
         }
         Ok(took)
     };
     work().map_err(io::Error::other)
 }
 
-/// From a write on one end of a loopback connection until the other end has the frame.
+/// From a write on one end of a loopback connection until another thread, which waits on the other end, has the frame.
 fn sent_over_loopback(runtime: &Runtime, bytes: usize) -> io::Result<Vec<Duration>> {
     let (mut writers, mut readers) = runtime.block_on(raw::pairs(1))?;
-    let mut took = Vec::new();
-    for _ in 0..LINES {
-        let frame = parlor_bench::socket::frame(&vec![b'x'; bytes]);
-        let reader = &mut readers[0];
-        let begun = Instant::now();
-        writers[0].write_all(&frame)?;
-        runtime.block_on(async { reader.next().await.map(drop) })?;
-        took.push(begun.elapsed());
-        std::thread::sleep(PACE / 4);
-    }
-    Ok(took)
+    let frame = parlor_bench::socket::frame(&vec![b'x'; bytes]);
+    let writing = std::thread::spawn(move || -> io::Result<Vec<Instant>> {
+        let mut begun = Vec::new();
+        for _ in 0..LINES {
+            std::thread::sleep(PACE);
+            begun.push(Instant::now());
+            writers[0].write_all(&frame)?;
+        }
+        Ok(begun)
+    });
+    let mut came = Vec::new();
+    runtime.block_on(async {
+        for _ in 0..LINES {
+            readers[0].next().await?;
+            came.push(Instant::now());
+        }
+        io::Result::Ok(())
+    })?;
+    let begun = writing.join().map_err(|_| io::Error::other("a panic"))??;
+    Ok(came.iter().zip(begun).map(|(came, begun)| *came - begun).collect())
 }

@@ -26,8 +26,25 @@ const DEPTH: u8 = 8;
 /// Thousands of files fit into the whole numbers that JavaScript knows.
 const PLACES: u64 = 1 << 40;
 
-/// Takes one line of a subagent: its place, the line, what it is, and what it says.
-pub type Fold<'a> = dyn FnMut(u64, &Line, &Reading, Vec<Event>) + 'a;
+/// A line of a subagent's own file, which may come long after the records that stand around its call.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    /// The subagent.
+    pub agent: Key,
+    /// The call that started it, under which its work lies.
+    pub call: Key,
+    /// The line's place, which no other line has.
+    pub seq: u64,
+    /// The line.
+    pub line: Line,
+    /// What became of it.
+    pub reading: Reading,
+    /// What it said.
+    pub events: Vec<Event>,
+}
+
+/// Takes in what a subagent did, line by line.
+pub type Fold<'a> = dyn FnMut(Aside) + 'a;
 
 /// The subagents of a session, and how much of their work was told.
 #[derive(Default)]
@@ -53,6 +70,7 @@ pub struct Subagents {
 /// A file whose lines are under their call.
 struct Told {
     path: PathBuf,
+    agent: Key,
     call: Key,
     decoder: Decoder,
     /// The place of the first line.
@@ -246,9 +264,21 @@ impl Subagents {
         let decoder = Decoder::nested(Format::ClaudeSession, call.clone());
         let index = self.told.len();
         let first = (index as u64 + 1).saturating_mul(PLACES);
+        let agent = agent_of(path).unwrap_or_default().into();
         let (path, call) = (path.to_owned(), call.clone());
         let seen = bytes.len() as u64;
-        self.told.push(Told { path, call, decoder, first, lines: 0, read: 0, open: false, seen, at: None });
+        self.told.push(Told {
+            path,
+            agent,
+            call,
+            decoder,
+            first,
+            lines: 0,
+            read: 0,
+            open: false,
+            seen,
+            at: None,
+        });
         self.tell_lines(index, &bytes, fold, depth);
     }
 
@@ -273,15 +303,16 @@ impl Subagents {
                 let block = Block::Unknown(Unknown { kind, raw: Json::new(line.bytes().clone()) });
                 // Named by its file, whose place among the others depends on when it came.
                 Event::Put {
-                    key: format!("unknown/{}/{number}", agent_of(&told.path).unwrap_or_default()).into(),
+                    key: format!("unknown/{}/{number}", told.agent).into(),
                     under: Some(told.call.clone()),
                     message: None,
                     block,
                 }
             }));
             let reading = Reading { fate: Fate::Shown, at: told.at };
+            let (agent, call) = (told.agent.clone(), told.call.clone());
             let calls = self.calls_in(&events);
-            fold(seq, &line, &reading, std::mem::take(&mut events));
+            fold(Aside { agent, call, seq, line, reading, events: std::mem::take(&mut events) });
             self.tell_deep(&calls, fold, depth);
         }
     }

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
@@ -230,16 +231,20 @@ impl Follow {
         Follow::open(&self.path, self.generation + 1)
     }
 
-    /// The same for the same file after a restart. Work of subagents is folded in where it was found, which a restart
-    /// need not repeat: such a session's epoch does not outlive the process.
+    /// The same for the same file after a restart. Work of subagents is folded in where it was found, which another reading
+    /// need not repeat: such a session has another epoch each time.
     fn epoch(&self, bytes: &[u8]) -> Key {
+        static READINGS: AtomicU64 = AtomicU64::new(1);
         let start = &bytes[..bytes.len().min(512)];
         let first = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let hash = first.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        let process = if self.subagents.is_empty() { 0 } else { std::process::id() };
-        format!("{:x}-{hash:x}-{:x}-{process:x}", self.identity, self.generation).into()
+        let (process, reading) = match self.subagents.is_empty() {
+            true => (0, 0),
+            false => (std::process::id(), READINGS.fetch_add(1, Ordering::Relaxed)),
+        };
+        format!("{:x}-{hash:x}-{:x}-{process:x}-{reading:x}", self.identity, self.generation).into()
     }
 }
 

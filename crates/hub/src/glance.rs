@@ -1,12 +1,13 @@
 //! The end of a large file, read before the rest, so that there is something to look at meanwhile. It is a view of its
 //! own, and the whole replaces it: it must not be followed, continued or kept.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use bytes::Bytes;
-use parlor_dialect::{Format, Splitter};
+use parlor_dialect::Format;
 use parlor_model::line::Line;
 use parlor_model::record::{Origin, Record};
 
@@ -22,8 +23,9 @@ const LARGE: u64 = 4 << 20;
 /// No more of the end is read than this, and never most of the file.
 const MOST: u64 = 16 << 20;
 
-/// How long a line is taken to be until it is known.
-const LINE_BYTES: u64 = 3 << 10;
+/// How much is read at once. A large piece of memory would have the allocator put its house in order first, which takes
+/// longer than all the rest of the reading.
+const PIECE_BYTES: u64 = 64 << 10;
 
 /// How many lines are folded for ten entries that are wanted: about every second one shows something that stands by itself.
 const LINES_FOR_TEN: usize = 25;
@@ -42,8 +44,9 @@ pub(crate) fn glance(path: &Path, roots: usize) -> Option<View> {
     if size < LARGE || is_packed(path) {
         return None;
     }
+    let mut end = End::of(path, size)?;
     let mut lines = roots.saturating_mul(LINES_FOR_TEN) / 10;
-    let mut view = fold(&last_lines(path, size, lines)?)?;
+    let mut view = fold(end.last(lines)?)?;
     for again in 1..TRIES {
         let shown = view.roots().len();
         if shown > roots {
@@ -53,39 +56,70 @@ pub(crate) fn glance(path: &Path, roots: usize) -> Option<View> {
             true => usize::MAX,
             false => lines.saturating_mul(roots + 1) / shown.max(1) * 5 / 4,
         };
-        view = fold(&last_lines(path, size, lines)?)?;
+        view = fold(end.last(lines)?)?;
     }
     (!view.roots().is_empty()).then_some(view)
 }
 
-/// The last lines of a file of that size that are whole, at most so many. No more is read than it takes.
-fn last_lines(path: &Path, size: u64, count: usize) -> Option<Bytes> {
-    let mut file = File::open(path).ok()?;
-    let most = MOST.min(size / 4);
-    let mut read: Vec<u8> = Vec::new();
-    loop {
-        let more = LINE_BYTES.saturating_mul(count as u64).min(most - read.len() as u64);
-        let mut piece = Vec::with_capacity(more as usize + read.len());
-        file.seek(SeekFrom::Start(size - read.len() as u64 - more)).ok()?;
-        (&file).take(more).read_to_end(&mut piece).ok()?;
-        piece.append(&mut read);
-        read = piece;
-        // The last of them ends the last line; the one before the first line is not part of it.
-        let mut ends = memchr::memrchr_iter(b'\n', &read);
-        let end = ends.next().map_or(0, |end| end + 1);
-        let before = ends.nth(count.saturating_sub(1));
-        if before.is_some() || more == 0 || read.len() as u64 == most {
-            let before = before.or_else(|| memchr::memchr(b'\n', &read));
-            let start = before.map_or(0, |before| before + 1);
-            return Some(Bytes::from(read).slice(start.min(end)..end));
+/// The end of a file, as far as it has been read.
+struct End {
+    file: File,
+    /// Where what has been read begins, and how far back may be read.
+    start: u64,
+    least: u64,
+    /// The lines that are whole.
+    lines: VecDeque<Line>,
+    /// The end of the line before them; `None` while it may be the unfinished last line of the file.
+    open: Option<Bytes>,
+}
+
+impl End {
+    fn of(path: &Path, size: u64) -> Option<End> {
+        let least = size - MOST.min(size / 4);
+        Some(End { file: File::open(path).ok()?, start: size, least, lines: VecDeque::new(), open: None })
+    }
+
+    /// The last lines, at most so many. No more is read than it takes.
+    fn last(&mut self, count: usize) -> Option<impl Iterator<Item = &Line>> {
+        while self.lines.len() < count && self.start > self.least {
+            let mut piece = vec![0; (self.start - self.least).min(PIECE_BYTES) as usize];
+            self.start -= piece.len() as u64;
+            self.file.seek(SeekFrom::Start(self.start)).ok()?;
+            self.file.read_exact(&mut piece).ok()?;
+            self.put_before(piece.into());
+        }
+        Some(self.lines.range(self.lines.len().saturating_sub(count)..))
+    }
+
+    fn put_before(&mut self, piece: Bytes) {
+        let mut until = piece.len();
+        for end in memchr::memrchr_iter(b'\n', &piece) {
+            let part = piece.slice(end + 1..until);
+            if let Some(open) = self.open.replace(Bytes::new()) {
+                self.lines.push_front(Line::new(joined(part, open)));
+            }
+            until = end;
+        }
+        if let Some(open) = self.open.take() {
+            self.open = Some(joined(piece.slice(..until), open));
         }
     }
 }
 
-fn fold(lines: &Bytes) -> Option<View> {
-    let first: Vec<Line> = Splitter::split(lines).take(DETECT_LINES).collect();
+/// Two pieces as one; only a line that lies in both is copied.
+fn joined(first: Bytes, second: Bytes) -> Bytes {
+    match (first.is_empty(), second.is_empty()) {
+        (true, _) => second,
+        (_, true) => first,
+        _ => [first, second].concat().into(),
+    }
+}
+
+fn fold<'a>(lines: impl Iterator<Item = &'a Line>) -> Option<View> {
+    let lines: Vec<&Line> = lines.collect();
+    let first: Vec<Line> = lines.iter().take(DETECT_LINES).copied().cloned().collect();
     let mut view = View::new(EPOCH.into(), Some(Format::detect(&first)?));
-    for line in Splitter::split(lines) {
+    for line in lines {
         view.push(Record { seq: view.end(), at: None, origin: Origin::Agent, body: line.bytes().clone() });
     }
     Some(view)

@@ -1,8 +1,10 @@
 //! A session as far as it has been read: the one fold that every client looks at. It must not know where records come
 //! from, nor who looks.
 
+use std::sync::Arc;
+
 use parlor_dialect::{Format, House};
-use parlor_found::{Growth, Subagents};
+use parlor_found::{Aside, Growth, Subagents};
 use parlor_model::Key;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Reading};
@@ -22,6 +24,8 @@ pub struct View {
     transcript: Transcript,
     outline: Outline,
     records: Vec<Record>,
+    /// The lines of subagents' own files, each with the step in which it was folded.
+    asides: Vec<(u64, Arc<Aside>)>,
     /// How many bytes the records have.
     bytes: u64,
     /// The entries that stand by themselves, in order: an entry's place among them never changes.
@@ -38,6 +42,15 @@ pub struct View {
     events: Vec<Event>,
 }
 
+/// What one step of the fold took in. Its bytes are shared.
+#[derive(Clone, Debug)]
+pub enum Folded {
+    /// A record of the session.
+    Record(Record),
+    /// A line of a subagent's own file.
+    Aside(Arc<Aside>),
+}
+
 impl View {
     /// A session that has not begun. `format` is that of a file's lines; a log says its own.
     pub fn new(epoch: Key, format: Option<Format>) -> View {
@@ -48,6 +61,7 @@ impl View {
             transcript: Transcript::default(),
             outline: Outline::default(),
             records: Vec::new(),
+            asides: Vec::new(),
             bytes: 0,
             roots: Vec::new(),
             changed: Vec::new(),
@@ -80,18 +94,18 @@ impl View {
     pub(crate) fn go_on(&mut self, subagents: &mut Subagents) -> Growth {
         let calls = subagents.ready(|call| self.transcript.position(call).is_some());
         self.tell_under(&calls, subagents);
-        let more = subagents
-            .tell_more(&mut |seq, line, reading, events| self.fold_under(seq, line, reading, events));
+        let more = subagents.tell_more(&mut |aside| self.fold_aside(aside));
         if more == Growth::None && !calls.is_empty() { Growth::Told } else { more }
     }
 
     fn tell_under(&mut self, calls: &[Key], subagents: &mut Subagents) {
-        subagents
-            .tell_under(calls, &mut |seq, line, reading, events| self.fold_under(seq, line, reading, events));
+        subagents.tell_under(calls, &mut |aside| self.fold_aside(aside));
     }
 
-    fn fold_under(&mut self, seq: u64, line: &Line, reading: &Reading, events: Vec<Event>) {
-        let touched = self.transcript.fold_under(seq, line, reading, events);
+    fn fold_aside(&mut self, aside: Aside) {
+        let Aside { seq, line, reading, events, .. } = &aside;
+        let touched = self.transcript.fold_under(*seq, line, reading, events.iter().cloned());
+        self.asides.push((self.version, Arc::new(aside)));
         self.mark(&touched);
     }
 
@@ -154,9 +168,26 @@ impl View {
         self.records.len() as u64
     }
 
-    /// Grows with everything that is folded.
+    /// Grows by one with everything that is folded: how many steps there were.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// What was folded from a step on, at most so much, in order. Where no subagent has a file of its own, the steps are
+    /// the records.
+    pub fn steps(&self, from: u64, most: usize) -> Vec<Folded> {
+        let mut asides = &self.asides[..];
+        let before = asides.partition_point(|(at, _)| *at < from);
+        asides = &asides[before..];
+        let mut records = self.records.iter().skip((from as usize).saturating_sub(before));
+        let step = |step| match asides.split_first() {
+            Some(((at, aside), rest)) if *at == step => {
+                asides = rest;
+                Some(Folded::Aside(aside.clone()))
+            }
+            _ => records.next().cloned().map(Folded::Record),
+        };
+        (from..self.version.min(from.saturating_add(most as u64))).map_while(step).collect()
     }
 
     /// The records, in order.

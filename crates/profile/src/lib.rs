@@ -32,11 +32,13 @@ use crate::telling::Telling;
 
 pub use mask::Mask;
 
-/// One record on its way through the pipeline, with all that became of it.
+/// One record, or one line of a subagent's own file, on its way through the pipeline, with all that became of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     /// The record's place in the session.
     pub seq: u64,
+    /// True of a line of a subagent's own file: what comes without a time does not inherit that line's.
+    pub aside: bool,
     /// Who wrote the record.
     pub origin: Origin,
     /// When it arrived, where somebody saw it arrive.

@@ -43,9 +43,11 @@ pub(crate) struct Telling<V> {
 
 impl<V: Voice> Projector for Telling<V> {
     fn step(&mut self, step: &Step<'_>, out: &mut Vec<Value>) {
-        self.seq = step.seq;
-        self.at = step.reading.at.or(self.at);
-        let now = Now { seq: step.seq, at: self.at, session: step.session };
+        let at = step.reading.at.or(self.at);
+        if !step.aside {
+            (self.seq, self.at) = (step.seq, at);
+        }
+        let now = Now { seq: step.seq, at, session: step.session };
         let voice = &mut self.voice;
         self.watch.read(step, &mut |news| voice.tell(news, &now, out));
         voice.settle(&now, out);

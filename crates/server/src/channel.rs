@@ -1,15 +1,17 @@
-//! What a profile says about a session, made once for all who listen. It runs the one pipeline over the session's
-//! records, from the beginning and then on.
+//! What a profile says about a session, made once for all who listen. It runs the one pipeline over what the session's view
+//! has folded, step by step, from the beginning and then on.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use parlor_dialect::{Format, House};
-use parlor_hub::{Open, View};
+use parlor_hub::{Aside, Folded, Open};
 use parlor_model::Key;
 use parlor_model::entry::Entry;
-use parlor_model::event::Event;
-use parlor_model::record::Record;
+use parlor_model::event::{Event, Reading};
+use parlor_model::line::Line;
+use parlor_model::record::{Origin, Record};
+use parlor_model::time::Time;
 use parlor_profile::{Profile, Projector, Step};
 use parlor_transcript::Transcript;
 use serde_json::Value;
@@ -17,10 +19,10 @@ use serde_json::Value;
 use crate::limits;
 use crate::room::lock;
 
-/// How many records are taken from the view at a time.
-const CHUNK: usize = 512;
+/// How many steps are taken from the view at a time.
+pub(crate) const CHUNK: usize = 512;
 
-/// Runs a session's records through the pipeline of one profile.
+/// Runs a session's records, and the lines of its subagents' own files, through the pipeline of one profile.
 pub struct Pipeline {
     house: House,
     transcript: Transcript,
@@ -41,6 +43,14 @@ impl Pipeline {
         }
     }
 
+    /// Says what one step means.
+    pub(crate) fn take(&mut self, folded: &Folded, out: &mut Vec<Value>) {
+        match folded {
+            Folded::Record(record) => self.step(record, out),
+            Folded::Aside(aside) => self.aside(aside, out),
+        }
+    }
+
     /// Says what one record means.
     pub fn step(&mut self, record: &Record, out: &mut Vec<Value>) {
         let mut events = std::mem::take(&mut self.events);
@@ -49,34 +59,41 @@ impl Pipeline {
             true => self.transcript.fold(record.seq, &line, &reading, events.iter().cloned()),
             false => Vec::new(),
         };
+        let Record { seq, at, origin, .. } = *record;
+        self.project(false, seq, (origin, at), (&line, &reading, &events), &touched, out);
+        events.clear();
+        self.events = events;
+    }
+
+    /// Says what a line of a subagent's own file means. It is no record of the session.
+    fn aside(&mut self, aside: &Aside, out: &mut Vec<Value>) {
+        if self.folds {
+            let Aside { seq, line, reading, events, .. } = aside;
+            let touched = self.transcript.fold_under(*seq, line, reading, events.iter().cloned());
+            self.project(true, *seq, (Origin::Agent, None), (line, reading, events), &touched, out);
+        }
+    }
+
+    fn project(
+        &mut self,
+        aside: bool,
+        seq: u64,
+        (origin, received): (Origin, Option<Time>),
+        (line, reading, events): (&Line, &Reading, &[Event]),
+        touched: &[usize],
+        out: &mut Vec<Value>,
+    ) {
         let entries = self.transcript.entries();
         let touched: Vec<&Entry> = touched.iter().map(|index| &entries[*index]).collect();
         let session = self.transcript.session();
-        let step = Step {
-            seq: record.seq,
-            origin: record.origin,
-            received: record.at,
-            line: &line,
-            reading: &reading,
-            events: &events,
-            touched: &touched,
-            session,
-        };
+        let step = Step { seq, aside, origin, received, line, reading, events, touched: &touched, session };
         self.projector.step(&step, out);
-        events.clear();
-        self.events = events;
     }
 
     /// Says what can be said only at the end.
     pub(crate) fn finish(&mut self, out: &mut Vec<Value>) {
         self.projector.finish(out);
     }
-}
-
-/// The next records of a session. Their bytes are shared, so that this costs little and the view is held for a moment.
-pub(crate) fn records(view: &View, from: usize) -> Vec<Record> {
-    let all = view.records();
-    all.get(from..all.len().min(from + CHUNK)).unwrap_or_default().to_vec()
 }
 
 /// The messages of one profile of one session.
@@ -89,16 +106,16 @@ pub(crate) struct Channel {
 struct Said {
     epoch: Option<Key>,
     pipeline: Option<Pipeline>,
-    /// The next record.
-    next: usize,
+    /// The next step.
+    next: u64,
     messages: VecDeque<Message>,
-    /// How many messages were dropped at the front, and the last record of which one was.
+    /// How many messages were dropped at the front, and the last step of which one was.
     dropped: usize,
     dropped_seq: Option<u64>,
     bytes: usize,
 }
 
-/// One message, and the record it came from.
+/// One message, and the step it came from.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) seq: u64,
@@ -111,7 +128,7 @@ pub(crate) struct Place {
     pub(crate) epoch: Key,
     /// The next message, counted from the first there ever was.
     pub(crate) next: usize,
-    /// How many records there were when the place was found.
+    /// How many steps there were when the place was found.
     pub(crate) end: u64,
     /// True when messages before it are no longer kept.
     pub(crate) cut: bool,
@@ -119,7 +136,7 @@ pub(crate) struct Place {
 
 /// What came next.
 pub(crate) enum Next {
-    /// Messages, each whole record's together; none when there is nothing new.
+    /// Messages, each whole step's together; none when there is nothing new.
     Messages(Vec<Message>),
     /// The session was replaced, or what came next is no longer kept.
     Lost,
@@ -134,27 +151,26 @@ impl Channel {
     pub(crate) fn is_near(&self, open: &Open) -> bool {
         let said = lock(&self.said);
         let view = open.view();
-        said.epoch.as_ref() == Some(&view.epoch)
-            && view.records().len() - said.next.min(view.records().len()) <= 8
+        said.epoch.as_ref() == Some(&view.epoch) && view.version().saturating_sub(said.next) <= 8
     }
 
-    /// The place after a record, or the beginning. What comes before it is read, which may take long the first time.
+    /// The place after a step, or the beginning. What comes before it is read, which may take long the first time.
     pub(crate) fn place(&self, open: &Open, after: Option<u64>) -> Place {
         loop {
             let mut said = lock(&self.said);
             said.follow(open);
-            let known = after.is_none_or(|after| after < said.next as u64);
+            let known = after.is_none_or(|after| after < said.next);
             if !known && said.read_more(self.profile, open) {
                 continue;
             }
             let next = after.map_or(0, |after| said.messages.partition_point(|message| message.seq <= after));
             let cut = said.dropped_seq.is_some_and(|dropped| after.is_none_or(|after| after < dropped));
             let epoch = said.epoch.clone().unwrap_or_default();
-            return Place { epoch, next: said.dropped + next, end: open.view().end(), cut };
+            return Place { epoch, next: said.dropped + next, end: open.view().version(), cut };
         }
     }
 
-    /// Up to about `bytes` of messages from a place on, read where they have not been. Those of one record stay together, so
+    /// Up to about `bytes` of messages from a place on, read where they have not been. Those of one step stay together, so
     /// that a client can resume after any answer.
     pub(crate) fn next(&self, open: &Open, epoch: &Key, next: usize, bytes: usize) -> Next {
         loop {
@@ -181,23 +197,23 @@ impl Said {
         }
     }
 
-    /// Reads some of the records that are new. False when there are none.
+    /// Reads some of the steps that are new. False when there are none.
     fn read_more(&mut self, profile: Profile, open: &Open) -> bool {
-        let (records, format) = {
+        let (steps, format) = {
             let view = open.view();
-            (records(&view, self.next), view.first_format())
+            (view.steps(self.next, CHUNK), view.first_format())
         };
         let pipeline = self.pipeline.get_or_insert_with(|| Pipeline::new(profile, format));
         let mut out = Vec::new();
-        for record in &records {
-            pipeline.step(record, &mut out);
+        for (seq, step) in (self.next..).zip(&steps) {
+            pipeline.take(step, &mut out);
             for message in out.drain(..) {
                 let json: Arc<str> = message.to_string().into();
                 self.bytes += json.len();
-                self.messages.push_back(Message { seq: record.seq, json });
+                self.messages.push_back(Message { seq, json });
             }
         }
-        self.next += records.len();
+        self.next += steps.len() as u64;
         while self.bytes > limits::CHANNEL_BYTES && self.messages.len() > 1 {
             if let Some(message) = self.messages.pop_front() {
                 self.bytes -= message.json.len();
@@ -205,7 +221,7 @@ impl Said {
                 self.dropped_seq = Some(message.seq);
             }
         }
-        !records.is_empty()
+        !steps.is_empty()
     }
 
     fn from(&self, next: usize, bytes: usize) -> Vec<Message> {

@@ -21,7 +21,7 @@ pub(crate) struct MessageSub {
     epoch: Key,
     /// The next message.
     next: usize,
-    /// Records before this one are history to the client.
+    /// Steps before this one are history to the client.
     history: u64,
     more: bool,
 }

@@ -100,7 +100,10 @@ impl Conversation {
             let (writing, reading) = (self.write.is_some(), self.talk.takes_more());
             tokio::select! {
                 written = wait(&mut self.write), if writing => match written {
-                    Ok(sink) => (self.sink, self.write) = (Some(sink), None),
+                    Ok(sink) => {
+                        (self.sink, self.write) = (Some(sink), None);
+                        self.talk.written();
+                    }
                     Err(error) => {
                         self.write = None;
                         tracing::debug!("a socket is gone: {error}");

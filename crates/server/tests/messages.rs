@@ -29,6 +29,7 @@ fn direct(profile: Profile, lines: &[String]) -> (Vec<(u64, Value)>, Vec<Value>)
         let touched: Vec<&Entry> = touched.iter().map(|index| &entries[*index]).collect();
         let step = Step {
             seq: seq as u64,
+            aside: false,
             origin: Origin::Agent,
             received: None,
             line: &line,
@@ -123,6 +124,99 @@ async fn messages_go_on_live_and_resume_after_any_record() {
     let last = |seq: u64| seq > lines.len() as u64 - 3;
     let lacking = told.iter().filter(|(seq, _)| last(*seq)).count();
     assert!(rest["messages"].as_array().unwrap().len() >= lacking);
+}
+
+/// Some subagents keep a file of their own. What they do is told under the call that started them, as it happens and later, and
+/// nobody who resumes lacks any of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_subagent_writes_in_a_file_of_its_own_is_told_under_its_call() {
+    let house = House::open().await;
+    let line = |kind: &str, id: &str, content: &str| {
+        let message = format!(r#"{{"id":"m-{id}","role":"{kind}","content":[{content}]}}"#);
+        format!(r#"{{"type":"{kind}","uuid":"{id}","sessionId":"one","message":{message}}}"#)
+    };
+    let said = |id: &str| line("assistant", id, &format!(r#"{{"type":"text","text":"said {id}"}}"#));
+    let call = |id: &str, name: &str| {
+        line(
+            "assistant",
+            &format!("c-{id}"),
+            &format!(r#"{{"type":"tool_use","id":"{id}","name":"{name}","input":{{}}}}"#),
+        )
+    };
+    let path = house.write_claude("one", &[said("begin"), call("task", "Task")]).await;
+    let ask = |profile: &str| json!({"type": "subscribe", "session": "one", "profile": profile});
+    let mut client = house.socket().await;
+    let subscribed = client.ask(ask("events")).await;
+    let folder = path.with_extension("").join("subagents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let subagent = folder.join("agent-a.jsonl");
+    std::fs::write(&subagent, "").unwrap();
+    std::fs::write(folder.join("agent-a.meta.json"), r#"{"toolUseId":"task"}"#).unwrap();
+    // Between the subagent's lines the session's own go on.
+    let mut told: Vec<(u64, Value)> = Vec::new();
+    for (file, line, sign) in [
+        (&subagent, said("first"), "said first"),
+        (&path, said("aside"), "said aside"),
+        (&subagent, call("ls", "Bash"), "\"ls\""),
+        (&subagent, said("last"), "said last"),
+        (&path, said("end"), "said end"),
+    ] {
+        append(file, &format!("{line}\n"));
+        loop {
+            let frame = client.until(|frame| frame["type"] == "messages").await;
+            assert_eq!(frame["verdict"], json!(null));
+            let seq = frame["seq"].as_u64().unwrap();
+            told.extend(frame["messages"].as_array().unwrap().iter().map(|message| (seq, message.clone())));
+            if told.iter().any(|(_, message)| message.to_string().contains(sign)) {
+                break;
+            }
+        }
+    }
+    let parents = |text: &str| -> Vec<&Value> {
+        let about =
+            |message: &&(u64, Value)| message.1["type"] == "text_segment_done" && message.1["text"] == text;
+        told.iter().filter(about).map(|(_, message)| &message["parentCallId"]).collect()
+    };
+    let (task, none) = (json!("task"), Value::Null);
+    assert_eq!(parents("said first"), [&task]);
+    assert_eq!(parents("said last"), [&task]);
+    assert_eq!(parents("said end"), [&none]);
+    let last = told.last().unwrap().0;
+    assert_eq!(last, 6, "four records and three lines of the subagent");
+    // The first two records may have come in one frame.
+    for after in 1..last {
+        let mut again = ask("events");
+        (again["epoch"], again["after"]) = (subscribed["epoch"].clone(), after.into());
+        let answer = client.ask(again).await;
+        assert_eq!((&answer["verdict"], &answer["seq"]), (&json!("resumed"), &json!(after)));
+        let lacking: Vec<(u64, Value)> = told.iter().filter(|(seq, _)| *seq > after).cloned().collect();
+        let (messages, seq) = read(&mut client, &answer["sub"], lacking.len()).await;
+        assert_eq!((messages, seq), (values(&lacking), last), "after {after}");
+        client.send(json!({"type": "unsubscribe", "sub": answer["sub"]})).await;
+        let rest =
+            house.get(&format!("/api/sessions/one/messages?profile=events&after={after}")).await.json();
+        assert!(rest["messages"].as_array().unwrap().starts_with(&values(&lacking)), "after {after}");
+    }
+    for (profile, nests) in
+        [("elements", true), ("bridge", true), ("legion", true), ("raw", false), ("records", false)]
+    {
+        let answer = house.get(&format!("/api/sessions/one/messages?profile={profile}")).await.json();
+        assert_eq!(answer["messages"].to_string().contains("said last"), nests, "{profile}");
+        assert_eq!(answer["seq"], last);
+    }
+    let house = house.again().await;
+    house.listed("one").await;
+    let mut client = house.socket().await;
+    let mut again = ask("events");
+    (again["epoch"], again["after"]) = (subscribed["epoch"].clone(), last.into());
+    let answer = client.ask(again).await;
+    assert_eq!(answer["verdict"], "gap", "another reading may find them in another order");
+    let (messages, _) = read(&mut client, &answer["sub"], told.len()).await;
+    let texts = |messages: &[Value]| -> BTreeSet<String> {
+        let texts = messages.iter().filter(|message| message["type"] == "text_segment_done");
+        texts.map(|message| format!("{} {}", message["text"], message["parentCallId"])).collect()
+    };
+    assert_eq!(texts(&messages), texts(&values(&told)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::stream::{Made, streamed};
 use super::{Answer, Body, Query, blocking};
 use crate::app::App;
-use crate::channel::{self, Pipeline};
+use crate::channel::{CHUNK, Pipeline};
 use crate::error::Problem;
 use crate::limits;
 use crate::room::Room;
@@ -167,10 +167,10 @@ pub(crate) async fn messages(
 fn project(room: &Room, profile: Profile, after: Option<u64>, mask: &Mask, made: &Made) -> Option<()> {
     let (epoch, end, format) = {
         let view = room.open().view();
-        (view.epoch.clone(), view.records().len(), view.first_format())
+        (view.epoch.clone(), view.version(), view.first_format())
     };
     let mut pipeline = Pipeline::new(profile, format);
-    let seq = (end as u64).checked_sub(1).map_or("null".to_owned(), |seq| seq.to_string());
+    let seq = end.checked_sub(1).map_or("null".to_owned(), |seq| seq.to_string());
     let mut text = format!("{{\"epoch\":{},\"seq\":{seq},\"messages\":[", Value::from(epoch.as_str()));
     let (mut next, mut first, mut out) = (0, true, Vec::new());
     let mut tell = |out: &mut Vec<Value>, text: &mut String| {
@@ -182,16 +182,16 @@ fn project(room: &Room, profile: Profile, after: Option<u64>, mask: &Mask, made:
         }
     };
     while next < end {
-        let records = channel::records(&room.open().view(), next);
-        for record in records.iter().take(end - next) {
-            pipeline.step(record, &mut out);
-            match after.is_some_and(|after| record.seq <= after) {
+        let steps = room.open().view().steps(next, CHUNK);
+        for (seq, step) in (next..end).zip(&steps) {
+            pipeline.take(step, &mut out);
+            match after.is_some_and(|after| seq <= after) {
                 true => out.clear(),
                 false => tell(&mut out, &mut text),
             }
         }
-        // A session that was replaced meanwhile may have fewer records.
-        next += records.len().max(1);
+        // A session that was replaced meanwhile may have fewer steps.
+        next += steps.len().max(1) as u64;
         made.send(Bytes::from(std::mem::take(&mut text)))?;
     }
     pipeline.finish(&mut out);

@@ -42,6 +42,8 @@ pub(crate) struct Talk {
     bucket: Bucket,
     /// Work under way, the bells of subscriptions among it.
     works: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// Work that begins once what is to be said before it has been written: it would take the processor from the writing.
+    later: Vec<BoxFuture<'static, Done>>,
     /// How much of it is requests.
     requests: usize,
     /// False until the hello is there, which comes before everything else.
@@ -88,6 +90,7 @@ impl Talk {
             ordering: false,
             bucket: Bucket::new(limits::ORDERS, limits::ORDERS),
             works,
+            later: Vec::new(),
             requests: 0,
             greeted: false,
         }
@@ -120,6 +123,13 @@ impl Talk {
         match self.works.next().await {
             Some(done) => self.done(done),
             None => std::future::pending().await,
+        }
+    }
+
+    /// All that was said has been written.
+    pub(crate) fn written(&mut self) {
+        if self.answers.is_empty() {
+            self.works.extend(self.later.drain(..));
         }
     }
 
@@ -351,7 +361,7 @@ impl Talk {
                 };
                 slot.glanced = true;
                 self.answers.extend(frames.into_iter().map(Utf8Bytes::from));
-                self.works.push(next);
+                self.later.push(next);
             }
             Done::Joined(sub, joined) => {
                 self.requests -= 1;
