@@ -188,6 +188,8 @@ fn seen() -> Vec<Value> {
         exited(Some(1), None),
         exited(None, Some(9)),
         Seen::Lost { run: "r1".into(), ended: 1 },
+        Seen::Nested { agent: "a1".into(), call: "toolu_1".into() },
+        Seen::Main,
         Seen::Failed { text: "no such program; install it".into() },
     ];
     seen.iter().map(value).collect()

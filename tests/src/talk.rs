@@ -56,7 +56,6 @@ impl Talk {
         let touched: Vec<&Entry> = said.touched.iter().map(|index| &entries[*index]).collect();
         let step = Step {
             seq: self.whole.steps.len() as u64 - 1,
-            aside: false,
             origin: parlor_model::record::Origin::Agent,
             received: None,
             line: &line,

@@ -28,7 +28,9 @@ fn accounted(whole: &Whole, lines: usize, context: &str) {
                 };
                 assert_eq!(unknown.raw.bytes(), &step.bytes, "{context}");
             }
-            Fate::Shown | Fate::Hidden(_) | Fate::Blank => assert!(kept.is_none(), "{context}"),
+            Fate::Shown | Fate::Nested | Fate::Hidden(_) | Fate::Blank => {
+                assert!(kept.is_none(), "{context}")
+            }
         }
     }
     let mut ids: Vec<_> = whole.entries().iter().map(|entry| entry.id.clone()).collect();

@@ -115,7 +115,7 @@ impl Account {
 
     fn enter(&mut self, line: u64, unfinished: bool, fate: Fate) {
         match fate {
-            Fate::Shown => self.shown += 1,
+            Fate::Shown | Fate::Nested => self.shown += 1,
             Fate::Hidden(rule) => *self.hidden.entry(rule.name()).or_default() += 1,
             Fate::Unknown(kind) => *self.unknown.entry(kind.to_string()).or_default() += 1,
             Fate::Damaged(reason) => {

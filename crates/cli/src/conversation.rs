@@ -113,8 +113,8 @@ fn fold(
         let reading = decoder.read(&line, &mut events);
         let calls = subagents.calls_in(&events);
         transcript.fold(seq as u64, &line, &reading, events.drain(..));
-        subagents.tell_under(&calls, &mut |aside| {
-            transcript.fold_under(aside.seq, &aside.line, &aside.reading, aside.events);
+        subagents.tell_under(&calls, &mut |nested| {
+            transcript.fold(nested.seq, &nested.line, &nested.reading, nested.events);
         });
     }
 }

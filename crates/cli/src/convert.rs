@@ -111,7 +111,6 @@ impl Filter {
         let session = self.transcript.session();
         let step = Step {
             seq: self.seq,
-            aside: false,
             origin: parlor_model::record::Origin::Agent,
             received: None,
             line,

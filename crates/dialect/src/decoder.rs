@@ -1,5 +1,4 @@
-//! One reader for a whole stream: it stays right when another agent's lines are mixed in, and it puts a subagent's
-//! file under the task that started it.
+//! One reader for a whole stream: it stays right when another agent's lines are mixed in.
 
 use parlor_model::Key;
 use parlor_model::event::{Event, Fate, Reading};
@@ -12,7 +11,6 @@ use crate::{Claim, Dialect, Format};
 pub struct Decoder {
     format: Option<Format>,
     readers: Vec<(Format, Box<dyn Dialect>)>,
-    under: Option<Key>,
 }
 
 impl Decoder {
@@ -20,13 +18,7 @@ impl Decoder {
     pub fn new(format: impl Into<Option<Format>>) -> Self {
         let format = format.into();
         let readers = format.map(|format| (format, format.dialect())).into_iter().collect();
-        Decoder { format, readers, under: None }
-    }
-
-    /// A reader for a subagent's own file: what it did lies under the tool call `task`, and what it says of its
-    /// session and turns is not the main conversation's.
-    pub fn nested(format: Format, task: Key) -> Self {
-        Decoder { under: Some(task), ..Decoder::new(format) }
+        Decoder { format, readers }
     }
 
     /// The format of the stream.
@@ -39,13 +31,7 @@ impl Decoder {
         if line.is_blank() {
             return Reading { fate: Fate::Blank, at: None };
         }
-        let start = out.len();
-        let reading = self.route(line, out);
-        if let Some(task) = &self.under {
-            let events = out.split_off(start);
-            out.extend(events.into_iter().filter_map(|event| nest(event, task)));
-        }
-        reading
+        self.route(line, out)
     }
 
     /// Reads only what a list of sessions needs of a line: see [`Dialect::skim`].
@@ -81,21 +67,6 @@ impl Decoder {
             return reading;
         }
         second
-    }
-}
-
-/// An event of a subagent's file as the main conversation sees it.
-fn nest(event: Event, task: &Key) -> Option<Event> {
-    match event {
-        Event::Put { key, under, message, block } => {
-            Some(Event::Put { key, under: under.or_else(|| Some(task.clone())), message, block })
-        }
-        Event::Meta { .. } | Event::Turn { .. } | Event::Overtake { .. } => None,
-        Event::Grow { .. }
-        | Event::End { .. }
-        | Event::Ask { .. }
-        | Event::Decide { .. }
-        | Event::Usage { .. } => Some(event),
     }
 }
 

@@ -18,7 +18,7 @@ use parlor_model::text::Text;
 use parlor_model::time::Time;
 use parlor_model::tool::{FileChange, FilePatch, Output, Piece, ToolState};
 
-use crate::{Decoder, Format};
+use crate::{Decoder, Format, Subagent};
 
 mod exchange;
 mod ties;
@@ -32,6 +32,9 @@ pub struct House {
     /// it names blocks by what it has read before.
     decoders: Vec<Decoder>,
     current: usize,
+    /// The subagents that had files of their own, and which of them the lines are of.
+    subagents: Vec<Subagent>,
+    nested: Option<usize>,
     /// Prompts that were ordered and not yet handed over.
     waiting: Queue<Waiting>,
     held: bool,
@@ -64,6 +67,8 @@ impl House {
         House {
             decoders: vec![Decoder::new(format)],
             current: 0,
+            subagents: Vec::new(),
+            nested: None,
             waiting: Queue::default(),
             held: false,
             echoes: Vec::new(),
@@ -88,7 +93,10 @@ impl House {
         let line = Line::new(record.body.clone());
         let start = out.len();
         let reading = match record.origin {
-            Origin::Agent => self.agent(&line, record.at, out),
+            Origin::Agent => match self.nested {
+                Some(subagent) => self.subagents[subagent].read(&line, out),
+                None => self.agent(&line, record.at, out),
+            },
             Origin::Stderr => self.stderr(&line, record.at, out),
             Origin::User => match serde_json::from_slice::<Ordered>(&record.body) {
                 Ok(ordered) => self.order(ordered, record.at, out),
@@ -229,6 +237,8 @@ impl House {
                 out.extend(model.map(|model| meta(Meta::Model { name: model.into() })));
             }
             Seen::Imported { format, .. } => self.switch(&format, false),
+            Seen::Nested { agent, call } => self.nest(agent, call),
+            Seen::Main => self.nested = None,
             Seen::Started { format, .. } => self.switch(&format, true),
             Seen::Delivered { prompt, steered } => return self.delivered(&prompt, steered, at, out),
             Seen::Held => {
@@ -376,6 +386,7 @@ impl House {
     /// The agent's lines are in this format from here on.
     fn switch(&mut self, format: &str, heard: bool) {
         self.decoders[self.current].give_up();
+        self.nested = None;
         self.heard = heard;
         let Some(format) = Format::named(format) else { return };
         if self.decoders.len() == 1 && self.decoders[0].format().is_none() {
@@ -385,6 +396,15 @@ impl House {
         self.current = known.unwrap_or_else(|| {
             self.decoders.push(Decoder::new(format));
             self.decoders.len() - 1
+        });
+    }
+
+    /// The lines that follow are this subagent's. Its reader goes on where it was.
+    fn nest(&mut self, agent: Key, call: Key) {
+        let known = self.subagents.iter().position(|one| *one.agent() == agent && *one.call() == call);
+        self.nested = known.or_else(|| {
+            self.subagents.push(Subagent::new(agent, call));
+            Some(self.subagents.len() - 1)
         });
     }
 

@@ -28,6 +28,7 @@ mod pi_events;
 mod pi_session;
 mod splitter;
 mod sse;
+mod subagent;
 #[cfg(test)]
 mod telling;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use decoder::Decoder;
 pub use format::{Agent, Format};
 pub use house::House;
 pub use splitter::Splitter;
+pub use subagent::Subagent;
 
 /// Reads one format.
 pub trait Dialect: Send + Sync {

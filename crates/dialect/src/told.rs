@@ -17,6 +17,7 @@ pub(crate) fn told(format: Format, lines: &[&str]) -> Vec<String> {
         let reading = decoder.read(&line, &mut events);
         told.push(match reading.fate {
             Fate::Shown => "shown".to_owned(),
+            Fate::Nested => "nested".to_owned(),
             Fate::Hidden(rule) => format!("hidden {}", rule.name()),
             Fate::Unknown(kind) => format!("unknown {kind}"),
             Fate::Damaged(why) => format!("damaged {why}"),

@@ -14,7 +14,7 @@ pub use find::{
 pub use plain::plain;
 pub use skim::{Row, Tokens, arrange, skim};
 pub use source::{DETECT_LINES, Source, format_of, unpack};
-pub use subagent::{Aside, Fold, Growth, Subagents};
+pub use subagent::{Fold, Growth, Nested, Subagents};
 pub use tree::{Touched, Tree, sessions, sessions_in, sessions_of, starting_with};
 
 /// How sessions are read. It changes with the version, and whenever the same file would be listed or searched differently, so

@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use parlor_dialect::{Decoder, Format, Splitter};
+use parlor_dialect::{Format, Splitter, Subagent};
 use parlor_model::Key;
-use parlor_model::block::{Block, Unknown};
-use parlor_model::event::{Event, Fate, Reading};
+use parlor_model::block::Block;
+use parlor_model::event::{Event, Reading};
 use parlor_model::json::{Json, Reader};
 use parlor_model::line::Line;
-use parlor_model::time::Time;
 
 use crate::find::{self, agent_of};
 use crate::{Source, Stamp};
@@ -28,7 +27,7 @@ const PLACES: u64 = 1 << 40;
 
 /// A line of a subagent's own file, which may come long after the records that stand around its call.
 #[derive(Clone, Debug)]
-pub struct Aside {
+pub struct Nested {
     /// The subagent.
     pub agent: Key,
     /// The call that started it, under which its work lies.
@@ -44,7 +43,7 @@ pub struct Aside {
 }
 
 /// Takes in what a subagent did, line by line.
-pub type Fold<'a> = dyn FnMut(Aside) + 'a;
+pub type Fold<'a> = dyn FnMut(Nested) + 'a;
 
 /// The subagents of a session, and how much of their work was told.
 #[derive(Default)]
@@ -70,21 +69,15 @@ pub struct Subagents {
 /// A file whose lines are under their call.
 struct Told {
     path: PathBuf,
-    agent: Key,
-    call: Key,
-    decoder: Decoder,
+    reader: Subagent,
     /// The place of the first line.
     first: u64,
-    /// How many lines were told.
-    lines: u64,
     /// How much was told.
     read: u64,
     /// True when the last line was told without its end.
     open: bool,
     /// How long the file was at the last look. A last line that is then as it was is told though it is cut: nothing more may come.
     seen: u64,
-    /// What a line without a time inherits.
-    at: Option<Time>,
 }
 
 /// What became of the subagents' files.
@@ -261,24 +254,11 @@ impl Subagents {
     fn tell_file(&mut self, path: &Path, call: &Key, fold: &mut Fold<'_>, depth: u8) {
         let kept = self.kept.get(path).cloned();
         let Some(bytes) = kept.or_else(|| Some(Source::file(path).ok()?.bytes)) else { return };
-        let decoder = Decoder::nested(Format::ClaudeSession, call.clone());
+        let reader = Subagent::new(agent_of(path).unwrap_or_default().into(), call.clone());
         let index = self.told.len();
         let first = (index as u64 + 1).saturating_mul(PLACES);
-        let agent = agent_of(path).unwrap_or_default().into();
-        let (path, call) = (path.to_owned(), call.clone());
-        let seen = bytes.len() as u64;
-        self.told.push(Told {
-            path,
-            agent,
-            call,
-            decoder,
-            first,
-            lines: 0,
-            read: 0,
-            open: false,
-            seen,
-            at: None,
-        });
+        let (path, seen) = (path.to_owned(), bytes.len() as u64);
+        self.told.push(Told { path, reader, first, read: 0, open: false, seen });
         self.tell_lines(index, &bytes, fold, depth);
     }
 
@@ -286,33 +266,14 @@ impl Subagents {
         let told = &mut self.told[index];
         told.read += piece.len() as u64;
         told.open = piece.last().is_some_and(|byte| *byte != b'\n');
-        let mut events = Vec::new();
         for line in Splitter::split(piece) {
             let told = &mut self.told[index];
-            let (seq, number) = (told.first + told.lines, told.lines);
-            told.lines += 1;
-            let Reading { fate, at } = told.decoder.read(&line, &mut events);
-            told.at = at.or(told.at);
-            let unknown = match fate {
-                Fate::Unknown(kind) => Some(kind),
-                Fate::Damaged(_) => Some(Key::new_static("damaged")),
-                Fate::Shown | Fate::Hidden(_) | Fate::Blank => None,
-            };
-            // The reducer would show it in the conversation itself.
-            events.extend(unknown.map(|kind| {
-                let block = Block::Unknown(Unknown { kind, raw: Json::new(line.bytes().clone()) });
-                // Named by its file, whose place among the others depends on when it came.
-                Event::Put {
-                    key: format!("unknown/{}/{number}", told.agent).into(),
-                    under: Some(told.call.clone()),
-                    message: None,
-                    block,
-                }
-            }));
-            let reading = Reading { fate: Fate::Shown, at: told.at };
-            let (agent, call) = (told.agent.clone(), told.call.clone());
+            let seq = told.first + told.reader.lines();
+            let mut events = Vec::new();
+            let reading = told.reader.read(&line, &mut events);
+            let (agent, call) = (told.reader.agent().clone(), told.reader.call().clone());
             let calls = self.calls_in(&events);
-            fold(Aside { agent, call, seq, line, reading, events: std::mem::take(&mut events) });
+            fold(Nested { agent, call, seq, line, reading, events });
             self.tell_deep(&calls, fold, depth);
         }
     }

@@ -17,7 +17,7 @@ use crate::follow::Follow;
 use crate::hub::{Inner, blocking};
 use crate::log;
 use crate::open::Shared;
-use crate::view::View;
+use crate::view::{Folded, View};
 
 /// The agent that can go on with a session of this format.
 pub(crate) fn kind_of(format: Format) -> Option<Kind> {
@@ -27,6 +27,35 @@ pub(crate) fn kind_of(format: Format) -> Option<Kind> {
         Agent::Pi if format == Format::PiSession => Some(Kind::Pi),
         Agent::Claude | Agent::Codex | Agent::Pi | Agent::Model | Agent::Acp => None,
     }
+}
+
+/// What was folded of a file, and of its subagents' own files, in the order in which it was: the agents may delete them.
+pub(crate) fn told(view: &View, begun: Time) -> Vec<Draft> {
+    let (mut at, mut nested, mut drafts) = (begun, None, Vec::new());
+    for step in view.steps(0, usize::MAX) {
+        let (whose, body) = match &step {
+            Folded::Record(record) => {
+                at = record.at.unwrap_or(at);
+                (None, record.body.clone())
+            }
+            Folded::Nested(line) => {
+                (Some((line.agent.clone(), line.call.clone())), line.line.bytes().clone())
+            }
+        };
+        if whose != nested {
+            let seen = match whose.clone() {
+                Some((agent, call)) => Seen::Nested { agent, call },
+                None => Seen::Main,
+            };
+            drafts.push(Draft { at, ..log::host(&seen) });
+            nested = whose;
+        }
+        drafts.push(Draft { at, origin: Origin::Agent, body });
+    }
+    if nested.is_some() {
+        drafts.push(log::host(&Seen::Main));
+    }
+    drafts
 }
 
 /// Writes the log of a found session and reads it back.
@@ -55,12 +84,7 @@ pub(crate) async fn adopt(
                 from: follow.read_bytes(),
             }),
         ];
-        let mut last: Option<Time> = None;
-        drafts.extend(view.records().iter().map(|record| {
-            last = record.at.or(last);
-            let at = last.unwrap_or(at);
-            Draft { at, origin: Origin::Agent, body: record.body.clone() }
-        }));
+        drafts.extend(told(&view, at));
         (created, drafts)
     };
     let (store, id) = (inner.store.clone(), shared.id.clone());

@@ -449,6 +449,9 @@ mod tests {
             while [follow.look(&mut view), follow.look_at_subagents(&mut view)].contains(&Look::Grown) {}
             assert_eq!(view.epoch, epoch);
             let later = same_as_later(&path, &view, seed);
+            assert_ne!(later.epoch, epoch, "another reading may fold them in another order");
+            assert_ne!(Follow::open(&path, 0).unwrap().1.epoch, later.epoch);
+            same(&view, &adopted(&view), seed);
             let under =
                 |call: &str| later.entries().iter().filter(|it| it.parent.as_deref() == Some(call)).count();
             assert_eq!((under("noted"), under("named"), under("deep")), (4, 3, 2));
@@ -458,16 +461,30 @@ mod tests {
     /// Holds a view against that of somebody who reads the file now.
     fn same_as_later(path: &Path, view: &View, seed: u64) -> View {
         let (_, later) = Follow::open(path, 0).unwrap();
-        for (live, later) in shown(view).iter().zip(&shown(&later)) {
+        same(view, &later, seed);
+        assert_eq!(format!("{:?}", view.session()), format!("{:?}", later.session()), "seed {seed}");
+        later
+    }
+
+    fn same(view: &View, other: &View, seed: u64) {
+        for (live, later) in shown(view).iter().zip(&shown(other)) {
             assert_eq!(live.0, later.0, "seed {seed}");
             for (live, later) in live.1.iter().zip(later.1) {
                 assert_eq!(live, later, "seed {seed}");
             }
             assert_eq!(live.1.len(), later.1.len(), "seed {seed}");
         }
-        assert_eq!(shown(view).len(), shown(&later).len(), "seed {seed}");
-        assert_eq!(format!("{:?}", view.session()), format!("{:?}", later.session()), "seed {seed}");
-        later
+        assert_eq!(shown(view).len(), shown(other).len(), "seed {seed}");
+    }
+
+    /// What the log of the session says once it was adopted.
+    fn adopted(view: &View) -> View {
+        let mut log = View::new("log".into(), Some(parlor_dialect::Format::ClaudeSession));
+        for draft in crate::adopt::told(view, parlor_model::time::Time(0)) {
+            let parlor_store::Draft { at, origin, body } = draft;
+            log.push(Record { seq: log.end(), at: Some(at), origin, body });
+        }
+        log
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use hub::{Hub, NewSession, Options};
 pub use list::Changes;
 pub use open::{Can, Facts, Open};
 pub use parlor_agent::{Program, Settings};
-pub use parlor_found::Aside;
+pub use parlor_found::Nested;
 pub use parlor_store::{Hit, Query};
 pub use row::{Row, Source};
 pub use view::{Folded, View};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use parlor_dialect::{Format, House};
-use parlor_found::{Aside, Growth, Subagents};
+use parlor_found::{Growth, Nested, Subagents};
 use parlor_model::Key;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Reading};
@@ -25,7 +25,7 @@ pub struct View {
     outline: Outline,
     records: Vec<Record>,
     /// The lines of subagents' own files, each with the step in which it was folded.
-    asides: Vec<(u64, Arc<Aside>)>,
+    nested: Vec<(u64, Arc<Nested>)>,
     /// How many bytes the records have.
     bytes: u64,
     /// The entries that stand by themselves, in order: an entry's place among them never changes.
@@ -48,7 +48,7 @@ pub enum Folded {
     /// A record of the session.
     Record(Record),
     /// A line of a subagent's own file.
-    Aside(Arc<Aside>),
+    Nested(Arc<Nested>),
 }
 
 impl View {
@@ -61,7 +61,7 @@ impl View {
             transcript: Transcript::default(),
             outline: Outline::default(),
             records: Vec::new(),
-            asides: Vec::new(),
+            nested: Vec::new(),
             bytes: 0,
             roots: Vec::new(),
             changed: Vec::new(),
@@ -94,18 +94,18 @@ impl View {
     pub(crate) fn go_on(&mut self, subagents: &mut Subagents) -> Growth {
         let calls = subagents.ready(|call| self.transcript.position(call).is_some());
         self.tell_under(&calls, subagents);
-        let more = subagents.tell_more(&mut |aside| self.fold_aside(aside));
+        let more = subagents.tell_more(&mut |nested| self.fold_nested(nested));
         if more == Growth::None && !calls.is_empty() { Growth::Told } else { more }
     }
 
     fn tell_under(&mut self, calls: &[Key], subagents: &mut Subagents) {
-        subagents.tell_under(calls, &mut |aside| self.fold_aside(aside));
+        subagents.tell_under(calls, &mut |nested| self.fold_nested(nested));
     }
 
-    fn fold_aside(&mut self, aside: Aside) {
-        let Aside { seq, line, reading, events, .. } = &aside;
-        let touched = self.transcript.fold_under(*seq, line, reading, events.iter().cloned());
-        self.asides.push((self.version, Arc::new(aside)));
+    fn fold_nested(&mut self, nested: Nested) {
+        let Nested { seq, line, reading, events, .. } = &nested;
+        let touched = self.transcript.fold(*seq, line, reading, events.iter().cloned());
+        self.nested.push((self.version, Arc::new(nested)));
         self.mark(&touched);
     }
 
@@ -176,16 +176,12 @@ impl View {
     /// What was folded from a step on, at most so much, in order. Where no subagent has a file of its own, the steps are
     /// the records.
     pub fn steps(&self, from: u64, most: usize) -> Vec<Folded> {
-        let mut asides = &self.asides[..];
-        let before = asides.partition_point(|(at, _)| *at < from);
-        asides = &asides[before..];
+        let before = self.nested.partition_point(|(at, _)| *at < from);
+        let mut nested = self.nested[before..].iter().peekable();
         let mut records = self.records.iter().skip((from as usize).saturating_sub(before));
-        let step = |step| match asides.split_first() {
-            Some(((at, aside), rest)) if *at == step => {
-                asides = rest;
-                Some(Folded::Aside(aside.clone()))
-            }
-            _ => records.next().cloned().map(Folded::Record),
+        let step = |step| match nested.next_if(|(at, _)| *at == step) {
+            Some((_, line)) => Some(Folded::Nested(line.clone())),
+            None => records.next().cloned().map(Folded::Record),
         };
         (from..self.version.min(from.saturating_add(most as u64))).map_while(step).collect()
     }

@@ -269,6 +269,9 @@ pub struct Decision {
 pub enum Fate {
     /// It is part of what a reader sees.
     Shown,
+    /// The same, from a subagent's own file: it may come long after the records that stand around its call, and moves no time
+    /// of theirs.
+    Nested,
     /// A named rule hides it.
     Hidden(Rule),
     /// Nobody knows this kind of record: kept, visible, counted by its kind.

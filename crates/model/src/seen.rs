@@ -35,6 +35,15 @@ pub enum Seen {
         #[serde(default)]
         from: u64,
     },
+    /// What follows, until `main` or another of these, are lines of a subagent's own file.
+    Nested {
+        /// The subagent.
+        agent: Key,
+        /// The call that started it, under which its work lies.
+        call: Key,
+    },
+    /// What follows are the session's own lines again.
+    Main,
     /// The agent was started; its lines have this format from here on.
     Started {
         /// The run's name.

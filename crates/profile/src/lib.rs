@@ -37,8 +37,6 @@ pub use mask::Mask;
 pub struct Step<'a> {
     /// The record's place in the session.
     pub seq: u64,
-    /// True of a line of a subagent's own file: what comes without a time does not inherit that line's.
-    pub aside: bool,
     /// Who wrote the record.
     pub origin: Origin,
     /// When it arrived, where somebody saw it arrive.

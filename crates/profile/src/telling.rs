@@ -1,6 +1,7 @@
 //! What the profiles that tell news have in common: a watch that finds it and a voice that words it. It must not know
 //! any profile.
 
+use parlor_model::event::Fate;
 use parlor_model::session::Session;
 use parlor_model::time::Time;
 use serde_json::Value;
@@ -44,7 +45,8 @@ pub(crate) struct Telling<V> {
 impl<V: Voice> Projector for Telling<V> {
     fn step(&mut self, step: &Step<'_>, out: &mut Vec<Value>) {
         let at = step.reading.at.or(self.at);
-        if !step.aside {
+        // What comes without a time does not inherit that of a subagent's line.
+        if step.reading.fate != Fate::Nested {
             (self.seq, self.at) = (step.seq, at);
         }
         let now = Now { seq: step.seq, at, session: step.session };

@@ -47,7 +47,6 @@ impl Bench {
         let touched: Vec<&Entry> = touched.into_iter().map(|index| &self.entries[index]).collect();
         let step = Step {
             seq: self.seq,
-            aside: false,
             origin: parlor_model::record::Origin::Agent,
             received: None,
             line: &line,

@@ -37,7 +37,6 @@ fn tell(bytes: &Bytes) -> Told {
         let session = transcript.session();
         let step = Step {
             seq,
-            aside: false,
             origin: parlor_model::record::Origin::Agent,
             received: None,
             line: &line,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use parlor_dialect::{Format, House};
-use parlor_hub::{Aside, Folded, Open};
+use parlor_hub::{Folded, Nested, Open};
 use parlor_model::Key;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Reading};
@@ -47,7 +47,7 @@ impl Pipeline {
     pub(crate) fn take(&mut self, folded: &Folded, out: &mut Vec<Value>) {
         match folded {
             Folded::Record(record) => self.step(record, out),
-            Folded::Aside(aside) => self.aside(aside, out),
+            Folded::Nested(nested) => self.nested(nested, out),
         }
     }
 
@@ -60,23 +60,22 @@ impl Pipeline {
             false => Vec::new(),
         };
         let Record { seq, at, origin, .. } = *record;
-        self.project(false, seq, (origin, at), (&line, &reading, &events), &touched, out);
+        self.project(seq, (origin, at), (&line, &reading, &events), &touched, out);
         events.clear();
         self.events = events;
     }
 
     /// Says what a line of a subagent's own file means. It is no record of the session.
-    fn aside(&mut self, aside: &Aside, out: &mut Vec<Value>) {
+    fn nested(&mut self, nested: &Nested, out: &mut Vec<Value>) {
         if self.folds {
-            let Aside { seq, line, reading, events, .. } = aside;
-            let touched = self.transcript.fold_under(*seq, line, reading, events.iter().cloned());
-            self.project(true, *seq, (Origin::Agent, None), (line, reading, events), &touched, out);
+            let Nested { seq, line, reading, events, .. } = nested;
+            let touched = self.transcript.fold(*seq, line, reading, events.iter().cloned());
+            self.project(*seq, (Origin::Agent, None), (line, reading, events), &touched, out);
         }
     }
 
     fn project(
         &mut self,
-        aside: bool,
         seq: u64,
         (origin, received): (Origin, Option<Time>),
         (line, reading, events): (&Line, &Reading, &[Event]),
@@ -86,7 +85,7 @@ impl Pipeline {
         let entries = self.transcript.entries();
         let touched: Vec<&Entry> = touched.iter().map(|index| &entries[*index]).collect();
         let session = self.transcript.session();
-        let step = Step { seq, aside, origin, received, line, reading, events, touched: &touched, session };
+        let step = Step { seq, origin, received, line, reading, events, touched: &touched, session };
         self.projector.step(&step, out);
     }
 

@@ -310,9 +310,25 @@ async fn a_subagent_that_begins_while_somebody_looks_is_shown_line_by_line() {
     let main = exported_main(&house, "one").await;
     read_until_whole(&mut client, &mut page, &main).await;
 
-    let house = house.again().await;
+    let mut house = house.again().await;
     house.listed("one").await;
     assert_eq!(exported_main(&house, "one").await, main, "another life reads the same");
+
+    // Made the house's own, the session keeps what its subagents did, though the agent deletes their files.
+    let order = json!({"id": "name", "order": "rename", "title": "Ours"});
+    assert_eq!(house.post("/api/sessions/one/orders", &order).await.status, 200);
+    fs::remove_dir_all(&folder).unwrap();
+    let steps = |main: &str| {
+        let work =
+            main.split_once("<summary>3 steps</summary>").unwrap().1.split_once("</details>").unwrap().0;
+        ["first", "second", "third"].map(|step| work.matches(&format!("<p>said {step}</p>")).count())
+    };
+    for _ in 0..2 {
+        assert_eq!(house.get("/api/sessions/one").await.json()["source"], "live");
+        assert_eq!(steps(&exported_main(&house, "one").await), [1, 1, 1]);
+        house = house.again().await;
+        house.listed("one").await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,6 @@ fn direct(profile: Profile, lines: &[String]) -> (Vec<(u64, Value)>, Vec<Value>)
         let touched: Vec<&Entry> = touched.iter().map(|index| &entries[*index]).collect();
         let step = Step {
             seq: seq as u64,
-            aside: false,
             origin: Origin::Agent,
             received: None,
             line: &line,

@@ -61,8 +61,9 @@ impl Transcript {
         events: impl IntoIterator<Item = Event>,
     ) -> Vec<usize> {
         self.seq = seq;
-        if let Some(at) = reading.at {
-            self.at = Some(at);
+        let before = self.at;
+        self.at = reading.at.or(before);
+        if let Some(at) = reading.at.filter(|_| reading.fate != Fate::Nested) {
             self.session.started.get_or_insert(at);
             self.session.updated = Some(at);
         }
@@ -72,6 +73,7 @@ impl Transcript {
         match &reading.fate {
             Fate::Unknown(kind) => self.unknown(kind.clone(), line),
             Fate::Damaged(_) => self.unknown(Key::new_static("damaged"), line),
+            Fate::Nested => self.at = before,
             Fate::Shown | Fate::Hidden(_) | Fate::Blank => {}
         }
         let mut touched = std::mem::take(&mut self.touched);
@@ -80,21 +82,6 @@ impl Transcript {
         for index in &touched {
             self.entries[*index].rev += 1;
         }
-        touched
-    }
-
-    /// Folds a line of a subagent's own file, which may come long after those that stand around it: it moves neither the
-    /// session's times nor what a line without one inherits.
-    pub fn fold_under(
-        &mut self,
-        seq: u64,
-        line: &Line,
-        reading: &Reading,
-        events: impl IntoIterator<Item = Event>,
-    ) -> Vec<usize> {
-        let times = (self.at, self.session.started, self.session.updated);
-        let touched = self.fold(seq, line, reading, events);
-        (self.at, self.session.started, self.session.updated) = times;
         touched
     }
 

@@ -87,6 +87,7 @@ fn line_of(line: &str) -> Line {
 fn fate(fate: &Fate) -> String {
     match fate {
         Fate::Shown => "shown".into(),
+        Fate::Nested => "nested".into(),
         Fate::Hidden(rule) => format!("hidden {}", rule.name()),
         Fate::Unknown(kind) => format!("unknown {kind}"),
         Fate::Damaged(_) => "damaged".into(),

@@ -69,6 +69,7 @@ pub(crate) fn read(format: Format, lines: &[Line], fates: &mut Fates) -> Seen {
 fn name(fate: &Fate) -> String {
     match fate {
         Fate::Shown => "shown".into(),
+        Fate::Nested => "nested".into(),
         Fate::Hidden(rule) => format!("hidden {}", rule.name()),
         Fate::Unknown(kind) => format!("unknown {kind}"),
         Fate::Damaged(why) => format!("damaged: {why}"),
