@@ -142,7 +142,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 /// A stream that counts.
-struct Counted {
+pub(crate) struct Counted {
     stream: TcpStream,
     traffic: Traffic,
     /// Held as long as the connection, upgraded or not.

@@ -1,43 +1,37 @@
 //! One socket: reads frames, writes frames, and asks its talk what to say. While a write waits for a slow client,
 //! nothing is collected for it; the next write then holds newer state. It must not know what frames mean.
 
+mod mouth;
 mod talk;
 mod upgrade;
 mod work;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{FutureExt, SinkExt, StreamExt};
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_tungstenite::tungstenite::error::CapacityError;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::protocol::frame::Frame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
-use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::app::App;
 use crate::connection::{Traffic, stopped};
 use crate::door::Access;
 use crate::error::Problem;
 use crate::limits;
+use crate::socket::mouth::Replies;
 use crate::socket::talk::Talk;
-use crate::socket::upgrade::{Socket, accept};
+use crate::socket::upgrade::{Out, Socket, Stream, accept};
 
-type Sink = SplitSink<Socket, Message>;
-
-/// A write on its way. The sink comes back with it.
-type Write = BoxFuture<'static, Result<Sink, Error>>;
-
-/// A long message goes out in parts of this size, so that a socket needs no room for the whole.
-const PART_BYTES: usize = 8 << 10;
+/// A write on its way. The mouth comes back with it.
+type Write = BoxFuture<'static, io::Result<Out>>;
 
 /// Closed because the client took nothing and said nothing for a minute.
 const STALLED: CloseCode = CloseCode::Library(4008);
@@ -57,21 +51,21 @@ pub(crate) async fn open(
 
 async fn serve(app: Arc<App>, access: Access, traffic: Traffic, socket: Socket) {
     let _here = app.sockets.enter();
-    let (sink, stream) = socket.split();
+    let Socket { stream, mouth, replies } = socket;
     let stop = app.stop.clone();
     let talk = Talk::new(app, access);
-    let mut conversation = Conversation { talk, sink: Some(sink), write: None, stream, stop, traffic };
+    let mut conversation =
+        Conversation { talk, mouth: Some(mouth), write: None, stream, replies, stop, traffic };
     let Some((code, reason)) = conversation.run().await else { return };
-    let Conversation { sink, write, .. } = conversation;
+    let Conversation { mouth, write, .. } = conversation;
     let farewell = async {
-        let sink = match write {
+        let mouth = match write {
             Some(write) => write.await.ok(),
-            None => sink,
+            None => mouth,
         };
-        let frame = CloseFrame { code, reason: Utf8Bytes::from_static(reason) };
-        if let Some(mut sink) = sink {
+        if let Some(mut mouth) = mouth {
             // Whoever does not take it is gone already.
-            let _ = sink.send(Message::Close(Some(frame))).await;
+            let _ = mouth.close(code, reason).await;
         }
     };
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
@@ -80,9 +74,10 @@ async fn serve(app: Arc<App>, access: Access, traffic: Traffic, socket: Socket) 
 struct Conversation {
     talk: Talk,
     /// Here while nothing is being written.
-    sink: Option<Sink>,
+    mouth: Option<Out>,
     write: Option<Write>,
-    stream: SplitStream<Socket>,
+    stream: Stream,
+    replies: Arc<Replies>,
     stop: watch::Receiver<bool>,
     traffic: Traffic,
 }
@@ -100,8 +95,8 @@ impl Conversation {
             let (writing, reading) = (self.write.is_some(), self.talk.takes_more());
             tokio::select! {
                 written = wait(&mut self.write), if writing => match written {
-                    Ok(sink) => {
-                        (self.sink, self.write) = (Some(sink), None);
+                    Ok(mouth) => {
+                        (self.mouth, self.write) = (Some(mouth), None);
                         self.talk.written();
                     }
                     Err(error) => {
@@ -114,10 +109,13 @@ impl Conversation {
                     Some(Ok(Message::Text(text))) => self.talk.hear(&text),
                     Some(Ok(Message::Binary(_))) => self.talk.hear_binary(),
                     Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
-                    Some(Ok(Message::Close(_))) | None => return None,
+                    // It wants to hear the same.
+                    Some(Ok(Message::Close(_))) => return Some((CloseCode::Normal, "")),
+                    None => return None,
                     Some(Err(error)) => return unreadable(&error),
                 },
                 () = self.talk.work() => {}
+                () = self.replies.come() => {}
                 _ = tick.tick() => {
                     if pulse.is_silent(&self.traffic, writing) {
                         return Some((STALLED, "nothing was taken or said for a minute"));
@@ -131,29 +129,24 @@ impl Conversation {
 
     /// Writes all that can be said now in one go, unless something is being written.
     fn begin_write(&mut self) {
-        let Some(mut sink) = self.sink.take() else { return };
+        let Some(mut mouth) = self.mouth.take() else { return };
         let frames = self.talk.say();
-        if frames.is_empty() {
-            self.sink = Some(sink);
+        if frames.is_empty() && !self.replies.wait() {
+            self.mouth = Some(mouth);
             return;
         }
         let write = async move {
-            for frame in frames {
-                for part in parts(frame) {
-                    sink.feed(part).await?;
-                }
-            }
-            sink.flush().await?;
-            Ok(sink)
+            mouth.say(frames).await?;
+            Ok(mouth)
         };
         self.write = Some(write.boxed());
     }
 
     fn ping(&mut self) {
-        let Some(mut sink) = self.sink.take() else { return };
+        let Some(mut mouth) = self.mouth.take() else { return };
         let write = async move {
-            sink.send(Message::Ping(Bytes::new())).await?;
-            Ok(sink)
+            mouth.ping().await?;
+            Ok(mouth)
         };
         self.write = Some(write.boxed());
     }
@@ -178,22 +171,6 @@ impl Pulse {
     }
 }
 
-/// A message, in parts if it is long. Parts may end within a character; the whole does not.
-fn parts(text: Utf8Bytes) -> impl Iterator<Item = Message> {
-    let bytes: Bytes = text.into();
-    let mut start = 0;
-    std::iter::from_fn(move || {
-        let end = bytes.len().min(start + PART_BYTES);
-        if start == bytes.len() {
-            return None;
-        }
-        let kind = if start == 0 { Data::Text } else { Data::Continue };
-        let part = Frame::message(bytes.slice(start..end), OpCode::Data(kind), end == bytes.len());
-        start = end;
-        Some(Message::Frame(part))
-    })
-}
-
 /// A frame that is too large, or no frame at all.
 fn unreadable(error: &Error) -> Close {
     tracing::debug!("a socket cannot be read: {error}");
@@ -206,7 +183,7 @@ fn unreadable(error: &Error) -> Close {
     }
 }
 
-async fn wait(write: &mut Option<Write>) -> Result<Sink, Error> {
+async fn wait(write: &mut Option<Write>) -> io::Result<Out> {
     match write {
         Some(write) => write.await,
         None => std::future::pending().await,
@@ -216,24 +193,6 @@ async fn wait(write: &mut Option<Write>) -> Result<Sink, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_message_goes_out_in_parts_that_are_the_whole() {
-        for size in [1, PART_BYTES, PART_BYTES + 1, 5 * PART_BYTES] {
-            let text = "é".repeat(size);
-            let mut whole = Vec::new();
-            let frames: Vec<Frame> = parts(text.clone().into())
-                .map(|part| if let Message::Frame(frame) = part { frame } else { panic!("a frame") })
-                .collect();
-            for (index, frame) in frames.iter().enumerate() {
-                assert_eq!(frame.header().is_final, index + 1 == frames.len());
-                let kind = if index == 0 { Data::Text } else { Data::Continue };
-                assert_eq!(frame.header().opcode, OpCode::Data(kind));
-                whole.extend_from_slice(frame.payload());
-            }
-            assert_eq!(whole, text.as_bytes());
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn who_takes_and_says_nothing_for_a_minute_is_gone() {

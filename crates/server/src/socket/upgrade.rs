@@ -1,22 +1,33 @@
 //! How a request becomes a socket. It must not know what is said on it.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use hyper::upgrade::Upgraded;
+use hyper::upgrade::Parts;
 use hyper_util::rt::TokioIo;
+use tokio::io::{ReadHalf, WriteHalf};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
+use crate::connection::Counted;
 use crate::error::Problem;
 use crate::limits;
+use crate::socket::mouth::{Ear, Mouth, Replies};
 
-/// A socket.
-pub(crate) type Socket = WebSocketStream<TokioIo<Upgraded>>;
+/// A socket: what comes in, what goes out, and what the one has for the other.
+pub(crate) struct Socket {
+    pub(crate) stream: Stream,
+    pub(crate) mouth: Out,
+    pub(crate) replies: Arc<Replies>,
+}
+
+pub(crate) type Stream = WebSocketStream<Ear<ReadHalf<Counted>>>;
+pub(crate) type Out = Mouth<WriteHalf<Counted>>;
 
 /// Answers a request that wants to become a socket, and serves the socket.
 pub(crate) fn accept<F: Future<Output = ()> + Send>(
@@ -35,12 +46,17 @@ pub(crate) fn accept<F: Future<Output = ()> + Send>(
     };
     let upgrading = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
-        match upgrading.await {
-            Ok(upgraded) => {
-                let socket =
-                    WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config()));
-                serve(socket.await).await;
+        match upgrading.await.map(|upgraded| upgraded.downcast::<TokioIo<Counted>>()) {
+            Ok(Ok(Parts { io, read_buf, .. })) => {
+                let (stream, out) = tokio::io::split(io.into_inner());
+                let replies = Arc::new(Replies::default());
+                let ear = Ear { stream, replies: replies.clone() };
+                let config = Some(config());
+                let stream =
+                    WebSocketStream::from_partially_read(ear, read_buf.to_vec(), Role::Server, config).await;
+                serve(Socket { stream, mouth: Mouth::new(out, replies.clone()), replies }).await;
             }
+            Ok(Err(_)) => tracing::error!("a socket was opened on a connection that is not ours"),
             Err(error) => tracing::debug!("a socket was not opened: {error}"),
         }
     });
@@ -57,7 +73,8 @@ pub(crate) fn accept<F: Future<Output = ()> + Send>(
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(2 << 10)
-        .write_buffer_size(8 << 10)
+        // Only replies are written here, and at once.
+        .write_buffer_size(0)
         .max_message_size(Some(limits::MESSAGE_BYTES))
         .max_frame_size(Some(limits::MESSAGE_BYTES))
 }
