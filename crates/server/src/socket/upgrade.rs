@@ -51,9 +51,10 @@ pub(crate) fn accept<F: Future<Output = ()> + Send>(
                 let (stream, out) = tokio::io::split(io.into_inner());
                 let replies = Arc::new(Replies::default());
                 let ear = Ear { stream, replies: replies.clone() };
-                let config = Some(config());
-                let stream =
-                    WebSocketStream::from_partially_read(ear, read_buf.to_vec(), Role::Server, config).await;
+                let (early, config) = (read_buf.to_vec(), Some(config()));
+                // It holds all that the headers took.
+                drop(read_buf);
+                let stream = WebSocketStream::from_partially_read(ear, early, Role::Server, config).await;
                 serve(Socket { stream, mouth: Mouth::new(out, replies.clone()), replies }).await;
             }
             Ok(Err(_)) => tracing::error!("a socket was opened on a connection that is not ours"),
