@@ -43,14 +43,15 @@ export function elapsed(ms) {
 }
 
 /**
- * Tokens: `940`, `2.0k`, `148k`, `1.2M`.
+ * Tokens: `940`, `2.0k`, `148k`, `1.2M`, `1.1B`.
  * @param {number} count
  */
 export function tokens(count) {
   if (count < 1000) return String(count);
   if (count < 10_000) return `${(count / 1000).toFixed(1)}k`;
   if (count < 999_500) return `${Math.round(count / 1000)}k`;
-  return `${(count / 1e6).toFixed(1)}M`;
+  if (count < 999_950_000) return `${(count / 1e6).toFixed(1)}M`;
+  return `${(count / 1e9).toFixed(1)}B`;
 }
 
 /**

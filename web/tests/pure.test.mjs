@@ -81,7 +81,7 @@ test("ages are as short as they go", () => {
 
 test("numbers as people read them", () => {
   assert.deepEqual([elapsed(-1), elapsed(4900), elapsed(80_000), elapsed(7_500_000)], ["0 s", "4 s", "1 min 20 s", "2 h 5 min"]);
-  assert.deepEqual([tokens(940), tokens(2000), tokens(148_000), tokens(999_900), tokens(1_200_000)], ["940", "2.0k", "148k", "1.0M", "1.2M"]);
+  assert.deepEqual([tokens(940), tokens(2000), tokens(148_000), tokens(999_900), tokens(1_200_000), tokens(999_960_000), tokens(1_146_400_000)], ["940", "2.0k", "148k", "1.0M", "1.2M", "1.0B", "1.1B"]);
   assert.deepEqual([money(0.214), money(0.001), money(0), money(null), money(NaN)], ["$0.21", "< $0.01", "", "", ""]);
   assert.deepEqual([tilde("/home/me/code", "/home/me"), tilde("/home/meow", "/home/me"), tilde("/home/me", "/home/me"), tilde(null, "/h"), tilde("/x", "")], ["~/code", "/home/meow", "~", "", "/x"]);
   assert.deepEqual([plural(1, "hit"), plural(0, "hit"), size(900), size(2_500_000)], ["1 hit", "0 hits", "900 B", "2.5 MB"]);
