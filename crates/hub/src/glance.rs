@@ -82,7 +82,9 @@ impl End {
     /// The last lines, at most so many. No more is read than it takes.
     fn last(&mut self, count: usize) -> Option<impl Iterator<Item = &Line>> {
         while self.lines.len() < count && self.start > self.least {
-            let mut piece = vec![0; (self.start - self.least).min(PIECE_BYTES) as usize];
+            // As much again of a line that goes on and on, so that it is not copied once for every piece.
+            let size = PIECE_BYTES.max(self.open.as_ref().map_or(0, Bytes::len) as u64);
+            let mut piece = vec![0; (self.start - self.least).min(size) as usize];
             self.start -= piece.len() as u64;
             self.file.seek(SeekFrom::Start(self.start)).ok()?;
             self.file.read_exact(&mut piece).ok()?;
@@ -159,6 +161,32 @@ mod tests {
         assert_eq!(last(&end), last(&whole));
         assert_ne!(end.epoch, whole.epoch);
         assert_eq!(end.session().counts.unknown, 0, "the line that was cut is left out");
+    }
+
+    #[test]
+    fn the_last_lines_are_whole_however_long_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let piece = PIECE_BYTES as usize;
+        let lengths = [5 * piece, 3, piece - 1, 0, piece, 10 * piece, 1, piece + 1, 0, 0, 7];
+        let letter = |line: usize, at: usize| char::from(b'a' + ((at + at / 26 + line) % 26) as u8);
+        let text = |line| (0..lengths[line % lengths.len()]).map(|at| letter(line, at)).collect();
+        let lines: Vec<String> = (0..44).map(text).collect();
+        for unfinished in ["", "unfinished", &"x".repeat(2 * piece)] {
+            fs::write(&path, format!("{}\n{unfinished}", lines.join("\n"))).unwrap();
+            let size = fs::metadata(&path).unwrap().len();
+            let mut end = End::of(&path, size).unwrap();
+            // In steps, as a second try asks for more.
+            for count in [1, 2, 5, 10, usize::MAX] {
+                let last: Vec<String> = end
+                    .last(count)
+                    .unwrap()
+                    .map(|line| String::from_utf8(line.bytes().to_vec()).unwrap())
+                    .collect();
+                assert!(last.len() == count || count == usize::MAX && last.len() > 5, "{count}");
+                assert!(lines.ends_with(&last), "{count}");
+            }
+        }
     }
 
     #[test]

@@ -279,10 +279,6 @@ async fn an_entry_that_grows_is_told_by_what_is_new() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subagent_that_begins_while_somebody_looks_is_shown_line_by_line() {
     let house = House::open().await;
-    let line = |kind: &str, id: &str, content: &str| {
-        let message = format!(r#"{{"id":"m-{id}","role":"{kind}","content":[{content}]}}"#);
-        format!(r#"{{"type":"{kind}","uuid":"{id}","sessionId":"one","message":{message}}}"#)
-    };
     let said = |id: &str| line("assistant", id, &format!(r#"{{"type":"text","text":"said {id}"}}"#));
     let call =
         r#"{"type":"tool_use","id":"task","name":"Task","input":{"description":"Look","prompt":"Look"}}"#;

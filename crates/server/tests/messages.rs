@@ -130,10 +130,6 @@ async fn messages_go_on_live_and_resume_after_any_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_subagent_writes_in_a_file_of_its_own_is_told_under_its_call() {
     let house = House::open().await;
-    let line = |kind: &str, id: &str, content: &str| {
-        let message = format!(r#"{{"id":"m-{id}","role":"{kind}","content":[{content}]}}"#);
-        format!(r#"{{"type":"{kind}","uuid":"{id}","sessionId":"one","message":{message}}}"#)
-    };
     let said = |id: &str| line("assistant", id, &format!(r#"{{"type":"text","text":"said {id}"}}"#));
     let call = |id: &str, name: &str| {
         line(

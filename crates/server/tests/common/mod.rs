@@ -165,6 +165,12 @@ pub fn append(path: &Path, text: &str) {
     file.write_all(text.as_bytes()).unwrap();
 }
 
+/// A record of Claude Code in the session `one`, with one block.
+pub fn line(kind: &str, id: &str, block: &str) -> String {
+    let message = format!(r#"{{"id":"m-{id}","role":"{kind}","content":[{block}]}}"#);
+    format!(r#"{{"type":"{kind}","uuid":"{id}","sessionId":"one","message":{message}}}"#)
+}
+
 /// The lines of a corpus input.
 pub fn corpus(name: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(name).join("input.jsonl");
