@@ -189,7 +189,7 @@ pub(crate) fn bytes(size: u64) -> String {
 }
 
 fn count(number: u64) -> String {
-    scaled(number, 1000, ["", "k", "M", "G", "T"])
+    scaled(number, 1000, ["", "k", "M", "B", "T"])
 }
 
 fn scaled(number: u64, step: u64, units: [&str; 5]) -> String {
@@ -216,7 +216,7 @@ mod tests {
             (1024, "1.0K", "1.0k"),
             (12_345, "12K", "12k"),
             (999_999, "977K", "1.0M"),
-            (5_000_000_000, "4.7G", "5.0G"),
+            (5_000_000_000, "4.7G", "5.0B"),
         ] {
             assert_eq!((bytes(number).as_str(), count(number).as_str()), (size, tokens));
         }
