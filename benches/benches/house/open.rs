@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -18,14 +19,16 @@ use tokio::runtime::Runtime;
 use crate::amount;
 
 const MEGABYTE: u64 = 1_000_000;
-const TIMES: usize = 5;
+const TIMES: usize = 7;
 const ENTRIES: usize = 100;
+
+/// At least as long as a house rests ([`House::rest`]).
+const REST: Duration = Duration::from_millis(1_200);
 
 /// Sessions that are opened before, as in a house that somebody uses: then its code is in memory.
 const BEFORE: usize = 4;
 
 pub(crate) fn run(runtime: &Runtime) -> io::Result<()> {
-    let reference = rendered()?;
     let largest = amount("PARLOR_BENCH_OPEN_MB", 1_000);
     let mut first = None;
     for size in [10, 100, 1_000].into_iter().filter(|size| *size <= largest) {
@@ -34,13 +37,15 @@ pub(crate) fn run(runtime: &Runtime) -> io::Result<()> {
         for number in 0..BEFORE {
             write(&home, &format!("before{number}"), 5 * MEGABYTE, 100 + number as u64)?;
         }
+        let reference = rendered(&home)?;
         let opened = opened(runtime, &home)?;
         let base = *first.get_or_insert(opened.shown);
         println!(
-            "newest {ENTRIES} entries of {size} MB: {:.2}x of 10 MB (goal: at most 1.2), {:.1}x of rendering them alone (goal: at most 2); {:?}; whole after {:?}, {:.2}x of the file in memory",
+            "newest {ENTRIES} entries of {size} MB: {:.2}x of 10 MB (goal: at most 1.2), {:.1}x of rendering them alone (goal: at most 2); {:?} and {:?}; whole after {:?}, {:.2}x of the file in memory",
             times(opened.shown, base),
             times(opened.shown, reference),
             opened.shown,
+            reference,
             opened.whole,
             opened.memory as f64 / (size * MEGABYTE) as f64,
         );
@@ -89,32 +94,52 @@ fn open(runtime: &Runtime, house: &House, session: &str) -> io::Result<Duration>
     })
 }
 
-/// The same work without a house: the last lines of a file are read, folded and rendered, by a new thread, once for each of
-/// several files, and after a rest as the house has it: a processor that was idle is slow at first.
-fn rendered() -> io::Result<Duration> {
-    let folder = tempfile::tempdir()?;
+/// The same work without a house, on the same sessions in the same order, after the same rests: a processor that was idle is
+/// slow at first. The last lines of a file are read, folded and rendered, by a new thread.
+fn rendered(home: &Home) -> io::Result<Duration> {
+    let before = (0..BEFORE).map(|number| format!("before{number}"));
+    let ends: Vec<(PathBuf, u64)> = before
+        .chain(["large".to_owned()])
+        .map(|session| end_of(home.file(&session)))
+        .collect::<io::Result<_>>()?;
     let mut times = Vec::new();
-    for seed in 0..9 {
-        let session = Bytes::from(claude_session(5_000_000, 1_000 + seed));
-        let starts: Vec<usize> = memchr::memchr_iter(b'\n', &session).map(|end| end + 1).collect();
-        let start_of = |lines: usize| starts[starts.len() - 1 - lines];
-        let enough = |lines: &usize| fold(&session.slice(start_of(*lines)..)).1.roots().count() >= ENTRIES;
-        let start = start_of((1..starts.len()).step_by(8).find(enough).unwrap_or(starts.len() - 1));
-        let path = folder.path().join(seed.to_string());
-        std::fs::write(&path, &session)?;
-        let work = move || {
-            std::thread::sleep(Duration::from_millis(1_200));
-            let begun = Instant::now();
-            let mut file = File::open(&path)?;
-            file.seek(SeekFrom::Start(start as u64))?;
-            let mut lines = Vec::new();
-            file.read_to_end(&mut lines)?;
-            assert!(render(&Bytes::from(lines)) > 0);
-            io::Result::Ok(begun.elapsed())
-        };
-        times.push(std::thread::spawn(work).join().map_err(|_| io::Error::other("a panic"))??);
+    for _ in 0..TIMES {
+        let mut last = Duration::ZERO;
+        for (number, (path, start)) in ends.iter().cloned().enumerate() {
+            let rest = if number == 0 || number == BEFORE { REST } else { Duration::ZERO };
+            let work = move || {
+                std::thread::sleep(rest);
+                // Memory that was freed before the rest goes back to the system now, and not within the work.
+                drop(std::hint::black_box(Vec::<u8>::with_capacity(16 << 20)));
+                let begun = Instant::now();
+                let mut file = File::open(&path)?;
+                file.seek(SeekFrom::Start(start))?;
+                let mut lines = Vec::new();
+                file.read_to_end(&mut lines)?;
+                assert!(render(&Bytes::from(lines)) > 0);
+                io::Result::Ok(begun.elapsed())
+            };
+            last = std::thread::spawn(work).join().map_err(|_| io::Error::other("a panic"))??;
+        }
+        times.push(last);
     }
     Ok(percentile(&mut times, 0.5))
+}
+
+/// A file, and where its last lines begin that hold the newest entries.
+fn end_of(path: PathBuf) -> io::Result<(PathBuf, u64)> {
+    let mut file = File::open(&path)?;
+    let size = file.metadata()?.len();
+    let from = size.saturating_sub(4 * MEGABYTE);
+    file.seek(SeekFrom::Start(from))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    let end = Bytes::from(end);
+    let starts: Vec<usize> = memchr::memchr_iter(b'\n', &end).map(|end| end + 1).collect();
+    let start_of = |lines: usize| starts[starts.len() - 1 - lines];
+    let enough = |lines: &usize| fold(&end.slice(start_of(*lines)..)).1.roots().count() >= ENTRIES;
+    let start = start_of((1..starts.len()).find(enough).unwrap_or(starts.len() - 1));
+    Ok((path, from + start as u64))
 }
 
 /// Files of many seeds one after the other, since one generator's text would not vary for a gigabyte.
@@ -149,7 +174,8 @@ fn render(bytes: &Bytes) -> usize {
     let options = Options::default();
     let context = Context { session, entries, outline: &outline, options: &options };
     let mut html = Html::with_capacity(1 << 20);
-    for index in outline.roots() {
+    let roots: Vec<usize> = outline.roots().collect();
+    for index in roots[roots.len().saturating_sub(ENTRIES)..].iter().copied() {
         entry_html::entry(&context, index, &mut html);
     }
     html.into_string().len()

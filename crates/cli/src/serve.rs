@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use parlor_hub::{Hub, Options, Settings};
@@ -12,10 +13,15 @@ use crate::args::Serve;
 use crate::data::{self, Door};
 use crate::output::{Output, remark};
 
+/// How long a thread without work is kept. The allocator gives memory back when it is next asked for some, if it was freed
+/// a second before, or when a thread ends: better then than while somebody waits.
+const KEEP_THREAD: Duration = Duration::from_millis(1_100);
+
 /// Opens the house and stays until it is told to leave.
 pub(crate) fn run(args: &Serve) -> Result<ExitCode> {
     log_to_stderr();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().thread_keep_alive(KEEP_THREAD).build()?;
     // On a worker: what it accepts is then served where it was accepted, without waking another thread.
     let house = runtime.spawn(serve(args.clone()));
     let code = runtime.block_on(house)?;

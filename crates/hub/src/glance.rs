@@ -27,11 +27,11 @@ const MOST: u64 = 16 << 20;
 /// longer than all the rest of the reading.
 const PIECE_BYTES: u64 = 64 << 10;
 
-/// How many lines are folded for ten entries that are wanted: about every second one shows something that stands by itself.
-const LINES_FOR_TEN: usize = 25;
+/// So many lines are folded to see how many entries they make that stand by themselves: in some sessions nearly every line
+/// makes one, and where an agent's helpers speak, few do.
+const SAMPLE: usize = 32;
 
-/// Where an agent's helpers speak, few do: then more are folded, as many as it seems to take and a quarter on top, and at the
-/// last try all that may be read.
+/// Then as many are folded as it seems to take, and a quarter on top; at the last try all that may be read.
 const TRIES: usize = 3;
 
 /// How many lines are looked at to find the format.
@@ -45,9 +45,9 @@ pub(crate) fn glance(path: &Path, roots: usize) -> Option<View> {
         return None;
     }
     let mut end = End::of(path, size)?;
-    let mut lines = roots.saturating_mul(LINES_FOR_TEN) / 10;
-    let mut view = fold(end.last(lines)?)?;
-    for again in 1..TRIES {
+    let mut view = fold(end.last(SAMPLE)?)?;
+    let mut lines = SAMPLE;
+    for again in 0..TRIES {
         let shown = view.roots().len();
         if shown > roots {
             break;
@@ -84,10 +84,11 @@ impl End {
         while self.lines.len() < count && self.start > self.least {
             // As much again of a line that goes on and on, so that it is not copied once for every piece.
             let size = PIECE_BYTES.max(self.open.as_ref().map_or(0, Bytes::len) as u64);
-            let mut piece = vec![0; (self.start - self.least).min(size) as usize];
-            self.start -= piece.len() as u64;
+            let size = size.min(self.start - self.least);
+            self.start -= size;
+            let mut piece = Vec::with_capacity(size as usize);
             self.file.seek(SeekFrom::Start(self.start)).ok()?;
-            self.file.read_exact(&mut piece).ok()?;
+            (&self.file).take(size).read_to_end(&mut piece).ok().filter(|read| *read as u64 == size)?;
             self.put_before(piece.into());
         }
         Some(self.lines.range(self.lines.len().saturating_sub(count)..))

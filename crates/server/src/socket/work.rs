@@ -43,6 +43,9 @@ pub(crate) type Joined = (Sub, Vec<String>, watch::Receiver<u64>);
 /// So many entries are rendered at once; more are rendered beside the talk.
 const AT_ONCE: usize = 4;
 
+/// How long after the first look the house begins to read the whole: whoever looks needs the processor now.
+const BREATH: Duration = Duration::from_millis(20);
+
 /// How long a hello waits for the agents to be known.
 const AGENTS_TIME: Duration = Duration::from_millis(1_500);
 
@@ -90,7 +93,11 @@ pub(crate) async fn join(
     {
         // From here on it is a subscription that has something, and is told that the whole replaces it.
         let wanted = Wanted { reference: None, epoch: Some(GLANCE.to_owned()), after: Some(0), ..wanted };
-        return Done::Glanced(sub, frames, join_whole(app, sub, session, profile, mask, wanted).boxed());
+        let whole = async move {
+            tokio::time::sleep(BREATH).await;
+            join_whole(app, sub, session, profile, mask, wanted).await
+        };
+        return Done::Glanced(sub, frames, whole.boxed());
     }
     join_whole(app, sub, session, profile, mask, wanted).await
 }
