@@ -1,5 +1,5 @@
 //! A real house over real sockets, measured as ratios in one run. `cargo build --release && cargo bench -p parlor-bench
-//! --bench house [replay|fan|memory|stalled|follow|open|tree]`; without a word, all of them with little data.
+//! --bench house -- [replay|fan|paced|memory|stalled|follow|open|tree]`; without a word, all of them with little data.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -39,6 +39,9 @@ fn main() -> io::Result<()> {
     }
     if wants("fan") {
         runtime.block_on(fan::run())?;
+    }
+    if wants("paced") {
+        runtime.block_on(fan::paced(1_000))?;
     }
     if wants("stalled") {
         runtime.block_on(fan::stalled())?;

@@ -9,9 +9,10 @@ use parlor_model::Key;
 
 use crate::error::Problem;
 use crate::limits;
-use crate::painter::Painter;
+use crate::painter::{Painter, Piece, minutes};
 use crate::room::Room;
-use crate::wire::{Kind, Tell, Verdict, Why};
+use crate::told::{Sent, Standing, Told};
+use crate::wire::{Frame, Kind, Tell, Verdict, Why};
 
 /// What a client asks for when it subscribes.
 #[derive(Clone, Debug, Default)]
@@ -40,10 +41,14 @@ pub(crate) enum Place {
     Around(String),
 }
 
+/// So many entries are rendered at once; more are rendered beside the talk.
+const AT_ONCE: usize = 4;
+
 /// A client that looks at rendered entries.
 pub(crate) struct HtmlSub {
     sub: u64,
     room: Arc<Room>,
+    offset_s: i32,
     painter: Arc<Mutex<Painter>>,
     epoch: Key,
     window: usize,
@@ -64,13 +69,15 @@ pub(crate) struct HtmlSub {
 
 impl HtmlSub {
     /// Begins: the verdict, the state, and what the client lacks.
-    pub(crate) fn begin(sub: u64, room: Arc<Room>, wanted: &Wanted) -> (HtmlSub, Vec<String>) {
-        let painter = room.painter(wanted.offset_s);
+    pub(crate) fn begin(sub: u64, room: Arc<Room>, wanted: &Wanted) -> (HtmlSub, Vec<Frame>) {
+        let offset_s = minutes(wanted.offset_s);
+        let painter = room.painter(offset_s);
         let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
         let epoch = room.open().view().epoch.clone();
         let mut html = HtmlSub {
             sub,
             room,
+            offset_s,
             painter,
             epoch,
             window,
@@ -114,14 +121,14 @@ impl HtmlSub {
         }
     }
 
-    fn resume(&mut self, wanted: &Wanted) -> Vec<String> {
+    fn resume(&mut self, wanted: &Wanted) -> Vec<Frame> {
         let mut frames = vec![self.subscribed(wanted.reference, Verdict::Resumed, None)];
         frames.extend(self.news());
         frames
     }
 
     /// The newest entries, for a client that has nothing.
-    fn fresh(&mut self, reference: Option<u64>, verdict: Verdict, why: Option<Why>) -> Vec<String> {
+    fn fresh(&mut self, reference: Option<u64>, verdict: Verdict, why: Option<Why>) -> Vec<Frame> {
         let total = {
             let view = self.room.open().view();
             self.epoch = view.epoch.clone();
@@ -143,28 +150,105 @@ impl HtmlSub {
     }
 
     /// What changed since the last time, up to about a frame of it. More is left when [`HtmlSub::has_more`].
-    pub(crate) fn news(&mut self) -> Vec<String> {
-        let (epoch, version, total) = {
-            let view = self.room.open().view();
-            if view.epoch == self.epoch && view.version() > self.cursor {
-                self.pending.extend(view.changed_since(self.cursor, self.lowest));
-            }
-            (view.epoch.clone(), view.version(), view.roots().len())
-        };
-        if epoch != self.epoch {
-            self.room.note_epoch(&self.epoch);
-            return self.fresh(None, Verdict::Gap, Some(Why::Replaced));
+    pub(crate) fn news(&mut self) -> Vec<Frame> {
+        match self.look() {
+            Some(total) => self.tell(total).0,
+            None => self.begin_again(),
         }
-        self.cursor = version;
-        let mut frames: Vec<String> = self.state().into_iter().collect();
-        let mut pieces = Vec::new();
+    }
+
+    /// The same, if they do not take long to make. What somebody else was told who stood here need not be made at all.
+    pub(crate) fn short_news(&mut self) -> Option<Vec<Frame>> {
+        if self.history || self.has_more() {
+            return (self.look().is_some() && self.pending.len() <= AT_ONCE).then(|| self.news());
+        }
+        let ring = self.room.ring();
+        if let Some(frames) = self.repeated(ring) {
+            return Some(frames);
+        }
+        let from = self.standing(ring);
+        let total = self.look().filter(|_| self.pending.len() <= AT_ONCE)?;
+        let (frames, sent) = self.tell(total);
+        if !self.has_more() {
+            let (frames, cursor, state) = (frames.clone(), self.cursor, self.state.clone());
+            *self.room.told() = Some(Told { from, sent, frames, cursor, state });
+        }
+        Some(frames)
+    }
+
+    /// What somebody was told who stood here.
+    fn repeated(&mut self, ring: u64) -> Option<Vec<Frame>> {
+        let told = self.room.told();
+        let told = told.as_ref().filter(|told| self.stands(&told.from, ring))?;
+        if told.sent.iter().any(|sent| self.has.get(&sent.place).copied() != sent.had) {
+            return None;
+        }
+        for sent in &told.sent {
+            if let Some(has) = sent.has {
+                remember(&mut self.has, sent.place, has);
+            }
+        }
+        (self.cursor, self.safe) = (told.cursor, told.cursor);
+        if self.state != told.state {
+            self.state.clone_from(&told.state);
+        }
+        Some(told.frames.clone())
+    }
+
+    fn standing(&self, ring: u64) -> Standing {
+        Standing {
+            ring,
+            sub: self.sub,
+            offset_s: self.offset_s,
+            epoch: self.epoch.clone(),
+            cursor: self.cursor,
+            lowest: self.lowest,
+            state: self.state.clone(),
+        }
+    }
+
+    fn stands(&self, there: &Standing, ring: u64) -> bool {
+        let Standing { sub, offset_s, epoch, cursor, lowest, state, .. } = there;
+        there.ring == ring
+            && (*sub, *offset_s, *cursor, *lowest) == (self.sub, self.offset_s, self.cursor, self.lowest)
+            && *epoch == self.epoch
+            && *state == self.state
+    }
+
+    /// Looks what has changed, and how many entries there are. `None` when the session was replaced.
+    fn look(&mut self) -> Option<usize> {
+        let view = self.room.open().view();
+        if view.epoch != self.epoch {
+            return None;
+        }
+        if view.version() > self.cursor {
+            self.pending.extend(view.changed_since(self.cursor, self.lowest));
+            self.cursor = view.version();
+        }
+        Some(view.roots().len())
+    }
+
+    /// The session was replaced.
+    fn begin_again(&mut self) -> Vec<Frame> {
+        self.room.note_epoch(&self.epoch);
+        self.fresh(None, Verdict::Gap, Some(Why::Replaced))
+    }
+
+    /// Tells what is pending, up to about a frame of it.
+    fn tell(&mut self, total: usize) -> (Vec<Frame>, Vec<Sent>) {
+        let mut frames: Vec<Frame> = self.state().into_iter().collect();
+        let (mut pieces, mut sent) = (Vec::new(), Vec::new());
         let mut bytes = 0;
         while bytes < limits::FRAME_BYTES
             && let Some(place) = self.pending.pop_first()
         {
-            if let Some(piece) = self.piece(place) {
-                bytes += piece.len();
-                pieces.push((place, piece));
+            let had = self.has.get(&place).copied();
+            let piece = self.piece(place);
+            // Where this client lacks nothing, another one may.
+            sent.push(Sent { place, had, has: piece.as_ref().map_or(had, |piece| Some(piece.version)) });
+            if let Some(piece) = piece {
+                bytes += piece.json.len();
+                pieces.push((place, piece.json));
             }
         }
         let kind = if self.history { Kind::Window } else { Kind::Live };
@@ -175,7 +259,7 @@ impl HtmlSub {
         if !pieces.is_empty() {
             frames.push(self.entries(None, kind, total, &pieces));
         }
-        frames
+        (frames, sent)
     }
 
     /// True when the last news did not fit.
@@ -183,17 +267,8 @@ impl HtmlSub {
         !self.pending.is_empty()
     }
 
-    /// How many entries are to be sent now.
-    pub(crate) fn waiting(&self) -> usize {
-        let view = self.room.open().view();
-        if view.epoch != self.epoch {
-            return usize::MAX;
-        }
-        self.pending.len() + view.changed_since(self.cursor, self.lowest).len()
-    }
-
     /// The entries of a window.
-    pub(crate) fn window(&mut self, ask: &WindowAsk) -> Vec<String> {
+    pub(crate) fn window(&mut self, ask: &WindowAsk) -> Vec<Frame> {
         let found = {
             let view = self.room.open().view();
             let total = view.roots().len();
@@ -209,7 +284,7 @@ impl HtmlSub {
         };
         let Some((start, end, heart, total)) = found else {
             let problem = Problem::not_found("there is no such entry in this session");
-            return vec![Tell::Error { reference: ask.reference, error: problem }.text()];
+            return vec![Tell::Error { reference: ask.reference, error: problem }.text().into()];
         };
         let end = end.min(total);
         let start = start.min(end);
@@ -228,17 +303,17 @@ impl HtmlSub {
             if bytes >= share {
                 break;
             }
-            let Some(piece) = self.piece(place) else { break };
-            bytes += piece.len();
-            after.push((place, piece));
+            let Some(Piece { json, .. }) = self.piece(place) else { break };
+            bytes += json.len();
+            after.push((place, json));
         }
         for place in (start..heart).rev() {
             if bytes >= limits::WINDOW_BYTES {
                 break;
             }
-            let Some(piece) = self.piece(place) else { break };
-            bytes += piece.len();
-            before.push((place, piece));
+            let Some(Piece { json, .. }) = self.piece(place) else { break };
+            bytes += json.len();
+            before.push((place, json));
         }
         before.reverse();
         before.append(&mut after);
@@ -246,30 +321,27 @@ impl HtmlSub {
     }
 
     /// What the client lacks of one entry, and remembers that it has it then.
-    fn piece(&mut self, place: usize) -> Option<Arc<str>> {
+    fn piece(&mut self, place: usize) -> Option<Piece> {
         let has = self.has.get(&place).copied();
         let piece = self.room.piece(&self.painter, &self.epoch, place, has)?;
-        self.has.insert(place, piece.version);
-        if self.has.len() > limits::REMEMBERED {
-            self.has.pop_first();
-        }
-        Some(piece.json)
+        remember(&mut self.has, place, piece.version);
+        Some(piece)
     }
 
-    fn state(&mut self) -> Option<String> {
+    fn state(&mut self) -> Option<Frame> {
         let state = self.room.state();
         if self.state.as_ref().is_some_and(|known| Arc::ptr_eq(known, &state) || *known == state) {
             return None;
         }
         let frame = format!("{{\"type\":\"state\",\"sub\":{},\"session\":{state}}}", self.sub);
         self.state = Some(state);
-        Some(frame)
+        Some(frame.into())
     }
 
-    fn subscribed(&self, reference: Option<u64>, verdict: Verdict, why: Option<Why>) -> String {
+    fn subscribed(&self, reference: Option<u64>, verdict: Verdict, why: Option<Why>) -> Frame {
         let (session, epoch) = (self.room.open().id().to_string(), self.epoch.to_string());
         let seq = Some(self.safe).filter(|_| verdict == Verdict::Resumed);
-        Tell::Subscribed { reference, session, sub: self.sub, epoch, verdict, why, seq }.text()
+        Tell::Subscribed { reference, session, sub: self.sub, epoch, verdict, why, seq }.text().into()
     }
 
     fn entries(
@@ -278,7 +350,7 @@ impl HtmlSub {
         kind: Kind,
         total: usize,
         pieces: &[(usize, Arc<str>)],
-    ) -> String {
+    ) -> Frame {
         let reference = reference.map(|reference| format!("\"ref\":{reference},")).unwrap_or_default();
         let (sub, seq, kind, first) = (self.sub, self.safe, kind.name(), self.lowest);
         let head = format!(
@@ -289,7 +361,7 @@ impl HtmlSub {
 }
 
 /// What is shown of a session until all of it is read: the newest entries of a view of its end.
-pub(crate) fn glance(sub: u64, session: &str, state: &str, view: &View, wanted: &Wanted) -> Vec<String> {
+pub(crate) fn glance(sub: u64, session: &str, state: &str, view: &View, wanted: &Wanted) -> Vec<Frame> {
     let subscribed = Tell::Subscribed {
         reference: wanted.reference,
         session: session.to_owned(),
@@ -312,13 +384,13 @@ pub(crate) fn glance(sub: u64, session: &str, state: &str, view: &View, wanted: 
     let (seq, first) = (view.version(), total - pieces.len());
     let head = format!("\"sub\":{sub},\"seq\":{seq},\"kind\":\"window\",\"total\":{total},\"first\":{first}");
     vec![
-        subscribed.text(),
-        format!("{{\"type\":\"state\",\"sub\":{sub},\"session\":{state}}}"),
+        subscribed.text().into(),
+        format!("{{\"type\":\"state\",\"sub\":{sub},\"session\":{state}}}").into(),
         entries(&head, pieces.iter().map(|piece| &**piece)),
     ]
 }
 
-fn entries<'a>(head: &str, pieces: impl Iterator<Item = &'a str> + Clone) -> String {
+fn entries<'a>(head: &str, pieces: impl Iterator<Item = &'a str> + Clone) -> Frame {
     let size: usize = pieces.clone().map(|piece| piece.len() + 1).sum();
     let mut frame = String::with_capacity(size + head.len() + 64);
     frame.push_str("{\"type\":\"entries\",");
@@ -331,5 +403,16 @@ fn entries<'a>(head: &str, pieces: impl Iterator<Item = &'a str> + Clone) -> Str
         frame.push_str(piece);
     }
     frame.push_str("]}");
-    frame
+    frame.into()
 }
+
+/// Notes which version of an entry the client has; of old entries it need not be known.
+fn remember(has: &mut BTreeMap<usize, u64>, place: usize, version: u64) {
+    has.insert(place, version);
+    if has.len() > limits::REMEMBERED {
+        has.pop_first();
+    }
+}
+
+#[cfg(test)]
+mod tests;

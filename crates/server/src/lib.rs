@@ -23,6 +23,7 @@ mod secret;
 mod server;
 mod socket;
 mod state;
+mod told;
 mod typescript;
 pub mod wire;
 

@@ -10,7 +10,7 @@ use crate::channel::{Channel, Message, Next};
 use crate::html_sub::Wanted;
 use crate::limits;
 use crate::room::Room;
-use crate::wire::{Kind, Tell, Verdict, Why};
+use crate::wire::{Frame, Kind, Tell, Verdict, Why};
 
 /// A client that listens to messages.
 pub(crate) struct MessageSub {
@@ -34,7 +34,7 @@ impl MessageSub {
         channel: Arc<Channel>,
         mask: Mask,
         wanted: &Wanted,
-    ) -> (MessageSub, Vec<String>) {
+    ) -> (MessageSub, Vec<Frame>) {
         let start = channel.place(room.open(), None);
         let (verdict, why) = match (&wanted.epoch, wanted.after) {
             (Some(epoch), _) if start.epoch != *epoch => (Verdict::Gap, Some(room.why(epoch))),
@@ -58,20 +58,20 @@ impl MessageSub {
         };
         messages.room.note_epoch(&messages.epoch);
         let after = wanted.after.filter(|_| verdict == Verdict::Resumed);
-        let mut frames = vec![messages.subscribed(wanted.reference, verdict, why, after)];
+        let mut frames = vec![messages.subscribed(wanted.reference, verdict, why, after).into()];
         frames.extend(messages.news());
         (messages, frames)
     }
 
     /// What was said since the last time, up to what one write holds.
-    pub(crate) fn news(&mut self) -> Vec<String> {
+    pub(crate) fn news(&mut self) -> Vec<Frame> {
         let (mut frames, mut bytes) = (Vec::new(), 0);
         while bytes < limits::BATCH_BYTES {
             let next = self.channel.next(self.room.open(), &self.epoch, self.next, limits::FRAME_BYTES);
             let messages = match next {
                 Next::Messages(messages) => messages,
                 Next::Lost => {
-                    frames.push(self.again());
+                    frames.push(self.again().into());
                     break;
                 }
             };
@@ -91,9 +91,9 @@ impl MessageSub {
         self.more
     }
 
-    /// True when the next news take a while to make.
-    pub(crate) fn is_long(&self) -> bool {
-        !self.channel.is_near(self.room.open())
+    /// The same, if they do not take long to make.
+    pub(crate) fn short_news(&mut self) -> Option<Vec<Frame>> {
+        self.channel.is_near(self.room.open()).then(|| self.news())
     }
 
     /// Begins from the beginning, because what the client has is no longer true or what comes next no longer there.
@@ -106,7 +106,7 @@ impl MessageSub {
     }
 
     /// The messages that the client wants, if there are any.
-    fn frame(&mut self, messages: &[Message]) -> Option<String> {
+    fn frame(&mut self, messages: &[Message]) -> Option<Frame> {
         let (first, last) = (messages.first()?, messages.last()?);
         let kind = if first.seq < self.history { Kind::Window } else { Kind::Live };
         self.next += messages.len();
@@ -120,6 +120,7 @@ impl MessageSub {
                 kind.name(),
                 wanted.join(",")
             )
+            .into()
         })
     }
 

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::channel::Channel;
 use crate::painter::{Painter, Piece, minutes};
 use crate::state::state;
+use crate::told::Told;
 use crate::wire;
 
 /// All rooms that somebody is in.
@@ -28,6 +29,8 @@ pub(crate) struct Room {
     painters: Mutex<BTreeMap<i32, Weak<Mutex<Painter>>>>,
     /// The state at a ring of the bell.
     state: Mutex<Option<(u64, Arc<str>)>>,
+    /// The news that somebody was told last.
+    told: Mutex<Option<Told>>,
     channels: Mutex<BTreeMap<Profile, Weak<Channel>>>,
     /// The epochs that were seen here, so that a client of an old one can be told what became of it.
     epochs: Mutex<Vec<Key>>,
@@ -85,6 +88,7 @@ impl Room {
             open,
             painters: Mutex::default(),
             state: Mutex::default(),
+            told: Mutex::default(),
             channels: Mutex::default(),
             epochs,
         }
@@ -98,6 +102,16 @@ impl Room {
     /// Rings whenever something changed.
     pub(crate) fn bell(&self) -> watch::Receiver<u64> {
         self.open.bell()
+    }
+
+    /// How often the bell has rung.
+    pub(crate) fn ring(&self) -> u64 {
+        *self.bell.borrow()
+    }
+
+    /// The news that somebody was told last.
+    pub(crate) fn told(&self) -> MutexGuard<'_, Option<Told>> {
+        lock(&self.told)
     }
 
     /// The rendered entries for an offset of the clock.
@@ -131,7 +145,7 @@ impl Room {
 
     /// The state as JSON. It is made once for each ring of the bell.
     pub(crate) fn state(&self) -> Arc<str> {
-        let ring = *self.bell.borrow();
+        let ring = self.ring();
         if let Some((_, json)) = lock(&self.state).as_ref().filter(|(made, _)| *made == ring) {
             return json.clone();
         }

@@ -6,17 +6,20 @@ mod talk;
 mod upgrade;
 mod work;
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::error::CapacityError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -52,10 +55,19 @@ pub(crate) async fn open(
 async fn serve(app: Arc<App>, access: Access, traffic: Traffic, socket: Socket) {
     let _here = app.sockets.enter();
     let Socket { stream, mouth, replies } = socket;
-    let stop = app.stop.clone();
+    let rare = [hear(Box::new(stream)), tick(), reply(replies.clone()), leave(app.stop.clone())].into_iter().collect();
     let talk = Talk::new(app, access);
-    let mut conversation =
-        Conversation { talk, mouth: Some(mouth), write: None, stream, replies, stop, traffic };
+    let mut conversation = Conversation {
+        talk,
+        mouth: Some(mouth),
+        write: None,
+        deaf: None,
+        replies,
+        rare,
+        rare_first: true,
+        pulse: Pulse { read: 0, written: 0, at: Instant::now() },
+        traffic,
+    };
     let Some((code, reason)) = conversation.run().await else { return };
     let Conversation { mouth, write, .. } = conversation;
     let farewell = async {
@@ -76,10 +88,35 @@ struct Conversation {
     /// Here while nothing is being written.
     mouth: Option<Out>,
     write: Option<Write>,
-    stream: Stream,
+    /// Here while the client must wait before it is heard again.
+    deaf: Option<Box<Stream>>,
     replies: Arc<Replies>,
-    stop: watch::Receiver<bool>,
+    /// Apart from the work, so that it is looked at only when it has come: thousands of sockets may wake at once.
+    rare: FuturesUnordered<BoxFuture<'static, Rare>>,
+    /// A client that talks without end and a session that does take turns.
+    rare_first: bool,
+    pulse: Pulse,
     traffic: Traffic,
+}
+
+/// What happens next on a socket.
+enum Next {
+    Written(io::Result<Out>),
+    /// There is something to say.
+    Worked,
+    Rare(Rare),
+}
+
+/// What happens on a socket now and then.
+enum Rare {
+    /// A frame, or the end.
+    Heard(Option<Result<Message, Error>>, Box<Stream>),
+    /// It is time to see whether the client is still there.
+    Tick,
+    /// The protocol has something to answer.
+    Reply,
+    /// The house closes.
+    Leave,
 }
 
 /// Why a socket is closed; `None` when it is gone already.
@@ -87,43 +124,74 @@ type Close = Option<(CloseCode, &'static str)>;
 
 impl Conversation {
     async fn run(&mut self) -> Close {
-        let mut tick = interval_at(Instant::now() + limits::PING_EVERY, limits::PING_EVERY);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut pulse = Pulse { read: 0, written: 0, at: Instant::now() };
         loop {
             self.begin_write();
-            let (writing, reading) = (self.write.is_some(), self.talk.takes_more());
-            tokio::select! {
-                written = wait(&mut self.write), if writing => match written {
-                    Ok(mouth) => {
-                        (self.mouth, self.write) = (Some(mouth), None);
-                        self.talk.written();
+            self.listen();
+            match poll_fn(|context| self.poll(context)).await {
+                Next::Written(Ok(mouth)) => {
+                    (self.mouth, self.write) = (Some(mouth), None);
+                    self.talk.written();
+                }
+                Next::Written(Err(error)) => {
+                    self.write = None;
+                    tracing::debug!("a socket is gone: {error}");
+                    return None;
+                }
+                Next::Worked => {}
+                Next::Rare(Rare::Heard(frame, stream)) => {
+                    self.deaf = Some(stream);
+                    match frame {
+                        Some(Ok(Message::Text(text))) => self.talk.hear(&text),
+                        Some(Ok(Message::Binary(_))) => self.talk.hear_binary(),
+                        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
+                        // It wants to hear the same.
+                        Some(Ok(Message::Close(_))) => return Some((CloseCode::Normal, "")),
+                        None => return None,
+                        Some(Err(error)) => return unreadable(&error),
                     }
-                    Err(error) => {
-                        self.write = None;
-                        tracing::debug!("a socket is gone: {error}");
-                        return None;
-                    }
-                },
-                frame = self.stream.next(), if reading => match frame {
-                    Some(Ok(Message::Text(text))) => self.talk.hear(&text),
-                    Some(Ok(Message::Binary(_))) => self.talk.hear_binary(),
-                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
-                    // It wants to hear the same.
-                    Some(Ok(Message::Close(_))) => return Some((CloseCode::Normal, "")),
-                    None => return None,
-                    Some(Err(error)) => return unreadable(&error),
-                },
-                () = self.talk.work() => {}
-                () = self.replies.come() => {}
-                _ = tick.tick() => {
-                    if pulse.is_silent(&self.traffic, writing) {
+                }
+                Next::Rare(Rare::Tick) => {
+                    if self.pulse.is_silent(&self.traffic, self.write.is_some()) {
                         return Some((STALLED, "nothing was taken or said for a minute"));
                     }
                     self.ping();
+                    self.rare.push(tick());
                 }
-                () = stopped(&mut self.stop) => return Some((CloseCode::Away, "the house closes")),
+                Next::Rare(Rare::Reply) => self.rare.push(reply(self.replies.clone())),
+                Next::Rare(Rare::Leave) => return Some((CloseCode::Away, "the house closes")),
             }
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+        if let Some(write) = &mut self.write
+            && let Poll::Ready(written) = write.poll_unpin(context)
+        {
+            return Poll::Ready(Next::Written(written));
+        }
+        self.rare_first = !self.rare_first;
+        if self.rare_first
+            && let Poll::Ready(rare) = self.poll_rare(context)
+        {
+            return Poll::Ready(rare);
+        }
+        if self.talk.poll_work(context).is_ready() {
+            return Poll::Ready(Next::Worked);
+        }
+        if self.rare_first { Poll::Pending } else { self.poll_rare(context) }
+    }
+
+    fn poll_rare(&mut self, context: &mut Context<'_>) -> Poll<Next> {
+        match self.rare.poll_next_unpin(context) {
+            Poll::Ready(Some(rare)) => Poll::Ready(Next::Rare(rare)),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Hears the client again, unless it must wait.
+    fn listen(&mut self) {
+        if self.talk.takes_more() {
+            self.rare.extend(self.deaf.take().map(hear));
         }
     }
 
@@ -150,6 +218,30 @@ impl Conversation {
         };
         self.write = Some(write.boxed());
     }
+}
+
+fn hear(stream: Box<Stream>) -> BoxFuture<'static, Rare> {
+    stream.into_future().map(|(frame, stream)| Rare::Heard(frame, stream)).boxed()
+}
+
+fn tick() -> BoxFuture<'static, Rare> {
+    tokio::time::sleep(limits::PING_EVERY).map(|()| Rare::Tick).boxed()
+}
+
+fn reply(replies: Arc<Replies>) -> BoxFuture<'static, Rare> {
+    async move {
+        replies.come().await;
+        Rare::Reply
+    }
+    .boxed()
+}
+
+fn leave(mut stop: watch::Receiver<bool>) -> BoxFuture<'static, Rare> {
+    async move {
+        stopped(&mut stop).await;
+        Rare::Leave
+    }
+    .boxed()
 }
 
 /// When a client last took or said something.
@@ -180,13 +272,6 @@ fn unreadable(error: &Error) -> Close {
         }
         Error::Protocol(_) | Error::Utf8(_) => Some((CloseCode::Protocol, "that was no frame")),
         _ => None,
-    }
-}
-
-async fn wait(write: &mut Option<Write>) -> io::Result<Out> {
-    match write {
-        Some(write) => write.await,
-        None => std::future::pending().await,
     }
 }
 

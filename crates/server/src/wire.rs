@@ -10,3 +10,7 @@ pub use ask::{Ask, MaskShape};
 pub use rest::*;
 pub use shape::*;
 pub use tell::*;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+/// A message as text. Clones are the same bytes.
+pub(crate) type Frame = Utf8Bytes;

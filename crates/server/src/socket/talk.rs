@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -11,7 +12,6 @@ use parlor_hub::NewSession;
 use parlor_model::order::{Mode, Ordered};
 use parlor_profile::{Mask, Profile};
 use tokio::time::Instant;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::app::App;
 use crate::bucket::Bucket;
@@ -20,7 +20,7 @@ use crate::error::{Code, Problem};
 use crate::html_sub::{Place, Wanted, WindowAsk};
 use crate::limits;
 use crate::socket::work::{Done, Joined, Sub, beside, greet, join, rest, ring};
-use crate::wire::{Ask, Tell};
+use crate::wire::{Ask, Frame, Tell};
 
 /// The talk on one socket.
 pub(crate) struct Talk {
@@ -35,7 +35,7 @@ pub(crate) struct Talk {
     list_is_dirty: bool,
     list_rests: bool,
     /// Answers that wait to be written.
-    answers: VecDeque<Utf8Bytes>,
+    answers: VecDeque<Frame>,
     /// Orders of one socket are carried out in the order in which they came.
     orders: VecDeque<(Option<u64>, String, Ordered)>,
     ordering: bool,
@@ -71,6 +71,13 @@ const LONGEST_REST: Duration = Duration::from_millis(250);
 
 /// Work that is shorter than this needs no rest.
 const SHORT: Duration = Duration::from_millis(2);
+
+impl Slot {
+    /// False when there is nothing to do for it now.
+    fn wants_to_speak(&self) -> bool {
+        (self.dirty && !self.rests) || !self.windows.is_empty()
+    }
+}
 
 impl Talk {
     pub(crate) fn new(app: Arc<App>, access: Access) -> Talk {
@@ -118,11 +125,14 @@ impl Talk {
         self.refuse(None, Problem::bad("frames are text that holds JSON; this one was binary"));
     }
 
-    /// Waits until some work is done, and takes in what came of it.
-    pub(crate) async fn work(&mut self) {
-        match self.works.next().await {
-            Some(done) => self.done(done),
-            None => std::future::pending().await,
+    /// Ready when some work is done, and what came of it taken in.
+    pub(crate) fn poll_work(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self.works.poll_next_unpin(context) {
+            Poll::Ready(Some(done)) => {
+                self.done(done);
+                Poll::Ready(())
+            }
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }
 
@@ -134,7 +144,7 @@ impl Talk {
     }
 
     /// What can be said now: answers first, then news, up to what one write holds.
-    pub(crate) fn say(&mut self) -> Vec<Utf8Bytes> {
+    pub(crate) fn say(&mut self) -> Vec<Frame> {
         let mut frames = Vec::new();
         if !self.greeted {
             return frames;
@@ -149,8 +159,8 @@ impl Talk {
         if self.list_is_dirty && !self.list_rests && bytes < limits::BATCH_BYTES {
             self.say_rows(&mut frames);
         }
-        let after = self.subs.range(self.turn + 1..).map(|(sub, _)| *sub);
-        let order: Vec<u64> = after.chain(self.subs.range(..=self.turn).map(|(sub, _)| *sub)).collect();
+        let order = self.subs.range(self.turn + 1..).chain(self.subs.range(..=self.turn));
+        let order: Vec<u64> = order.filter(|(_, slot)| slot.wants_to_speak()).map(|(sub, _)| *sub).collect();
         for sub in order {
             if bytes >= limits::BATCH_BYTES {
                 break;
@@ -158,7 +168,7 @@ impl Talk {
             self.begin_window(sub);
             for frame in self.say_news(sub) {
                 bytes += frame.len();
-                frames.push(frame.into());
+                frames.push(frame);
             }
             self.turn = sub;
         }
@@ -217,7 +227,7 @@ impl Talk {
         None
     }
 
-    fn say_rows(&mut self, frames: &mut Vec<Utf8Bytes>) {
+    fn say_rows(&mut self, frames: &mut Vec<Frame>) {
         self.list_is_dirty = false;
         let Some(since) = self.list else { return };
         let (version, frame) = self.app.rows(since);
@@ -360,7 +370,7 @@ impl Talk {
                     return;
                 };
                 slot.glanced = true;
-                self.answers.extend(frames.into_iter().map(Utf8Bytes::from));
+                self.answers.extend(frames);
                 self.later.push(next);
             }
             Done::Joined(sub, joined) => {
@@ -408,7 +418,7 @@ impl Talk {
                 // Who unsubscribed meanwhile wants to hear nothing more.
                 let Some(slot) = self.subs.get_mut(&sub) else { return };
                 (slot.sub, slot.dirty) = (Some(one), true);
-                self.answers.extend(frames.into_iter().map(Utf8Bytes::from));
+                self.answers.extend(frames);
                 if std::mem::take(&mut slot.glanced) {
                     self.refuse_windows(sub);
                 }
@@ -421,13 +431,13 @@ impl Talk {
         }
     }
 
-    fn back(&mut self, sub: u64, back: Result<(Sub, Vec<String>), Problem>) {
+    fn back(&mut self, sub: u64, back: Result<(Sub, Vec<Frame>), Problem>) {
         match back {
             Ok((one, frames)) => {
                 let Some(slot) = self.subs.get_mut(&sub) else { return };
                 slot.sub = Some(one);
                 slot.dirty = true;
-                self.answers.extend(frames.into_iter().map(Utf8Bytes::from));
+                self.answers.extend(frames);
             }
             Err(error) => {
                 self.subs.remove(&sub);
@@ -470,21 +480,20 @@ impl Talk {
     }
 
     /// The news of one subscription. Short ones are made here, long ones beside the talk.
-    fn say_news(&mut self, sub: u64) -> Vec<String> {
+    fn say_news(&mut self, sub: u64) -> Vec<Frame> {
         let Some(slot) = self.subs.get_mut(&sub).filter(|slot| slot.dirty && !slot.rests) else {
             return Vec::new();
         };
         let Some(mut one) = slot.sub.take() else { return Vec::new() };
-        if one.is_long() {
+        let begun = Instant::now();
+        let Some(frames) = one.short_news() else {
             slot.dirty = false;
             self.works.push(beside(sub, move || {
                 let frames = one.news();
                 (one, frames)
             }));
             return Vec::new();
-        }
-        let begun = Instant::now();
-        let frames = one.news();
+        };
         let took = begun.elapsed();
         slot.dirty = one.has_more();
         slot.sub = Some(one);

@@ -15,7 +15,7 @@ use crate::html_sub::{self, HtmlSub, Wanted};
 use crate::limits;
 use crate::message_sub::MessageSub;
 use crate::state::state;
-use crate::wire::Tell;
+use crate::wire::{Frame, Tell};
 
 /// A subscription.
 pub(crate) enum Sub {
@@ -29,19 +29,16 @@ pub(crate) enum Done {
     Ordered(String),
     Agents(String),
     /// The end of a session can be shown; the work goes on to read all of it.
-    Glanced(u64, Vec<String>, BoxFuture<'static, Done>),
+    Glanced(u64, Vec<Frame>, BoxFuture<'static, Done>),
     /// A subscription is open, or not.
     Joined(u64, Result<Joined, String>),
     /// A subscription comes back from its work with frames.
-    Back(u64, Result<(Sub, Vec<String>), Problem>),
+    Back(u64, Result<(Sub, Vec<Frame>), Problem>),
     Rang(u64, Option<watch::Receiver<u64>>),
     Rested(u64),
 }
 
-pub(crate) type Joined = (Sub, Vec<String>, watch::Receiver<u64>);
-
-/// So many entries are rendered at once; more are rendered beside the talk.
-const AT_ONCE: usize = 4;
+pub(crate) type Joined = (Sub, Vec<Frame>, watch::Receiver<u64>);
 
 /// How long after the first look the house begins to read the whole: whoever looks needs the processor now.
 const BREATH: Duration = Duration::from_millis(20);
@@ -50,7 +47,7 @@ const BREATH: Duration = Duration::from_millis(20);
 const AGENTS_TIME: Duration = Duration::from_millis(1_500);
 
 impl Sub {
-    pub(crate) fn news(&mut self) -> Vec<String> {
+    pub(crate) fn news(&mut self) -> Vec<Frame> {
         match self {
             Sub::Html(html) => html.news(),
             Sub::Messages(messages) => messages.news(),
@@ -64,10 +61,11 @@ impl Sub {
         }
     }
 
-    pub(crate) fn is_long(&self) -> bool {
+    /// The news, if they do not take long to make.
+    pub(crate) fn short_news(&mut self) -> Option<Vec<Frame>> {
         match self {
-            Sub::Html(html) => html.waiting() > AT_ONCE,
-            Sub::Messages(messages) => messages.is_long(),
+            Sub::Html(html) => html.short_news(),
+            Sub::Messages(messages) => messages.short_news(),
         }
     }
 }
@@ -102,7 +100,7 @@ pub(crate) async fn join(
     join_whole(app, sub, session, profile, mask, wanted).await
 }
 
-async fn glance(app: &Arc<App>, sub: u64, session: &str, wanted: &Wanted) -> Option<Vec<String>> {
+async fn glance(app: &Arc<App>, sub: u64, session: &str, wanted: &Wanted) -> Option<Vec<Frame>> {
     let (app, session, wanted) = (app.clone(), session.to_owned(), wanted.clone());
     let frames = tokio::task::spawn_blocking(move || {
         let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
@@ -151,7 +149,7 @@ async fn join_whole(
 /// Work of a subscription that takes a while.
 pub(crate) fn beside(
     sub: u64,
-    work: impl FnOnce() -> (Sub, Vec<String>) + Send + 'static,
+    work: impl FnOnce() -> (Sub, Vec<Frame>) + Send + 'static,
 ) -> BoxFuture<'static, Done> {
     let handle = tokio::task::spawn_blocking(work);
     async move { Done::Back(sub, handle.await.map_err(|error| Problem::panicked(&error))) }.boxed()
