@@ -1,17 +1,16 @@
 //! A subscription to the rendered entries of a session: what the client has, and what it is told next. It must not know
 //! sockets, and it never waits.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use parlor_hub::{GLANCE, View};
-use parlor_model::Key;
 
 use crate::error::Problem;
 use crate::limits;
-use crate::painter::{Painter, Piece, minutes};
+use crate::painter::{Painter, minutes};
 use crate::room::Room;
-use crate::told::{Sent, Standing, Told};
+use crate::told::{Standing, Told};
 use crate::wire::{Frame, Kind, Tell, Verdict, Why};
 
 /// What a client asks for when it subscribes.
@@ -46,25 +45,17 @@ const AT_ONCE: usize = 4;
 
 /// A client that looks at rendered entries.
 pub(crate) struct HtmlSub {
-    sub: u64,
     room: Arc<Room>,
-    offset_s: i32,
     painter: Arc<Mutex<Painter>>,
-    epoch: Key,
     window: usize,
-    /// Changes up to here are sent, or in `pending`.
-    cursor: u64,
+    /// Where it stands: shared with all who stand there as well.
+    at: Arc<Standing>,
     /// Changes up to here are sent: where the client can resume.
     safe: u64,
-    /// The lowest place that was sent.
-    lowest: usize,
     /// Places whose new form is still to be sent.
     pending: BTreeSet<usize>,
     /// True while what is pending is history to the client.
     history: bool,
-    /// The versions that the client has of the newest entries.
-    has: BTreeMap<usize, u64>,
-    state: Option<Arc<str>>,
 }
 
 impl HtmlSub {
@@ -73,22 +64,9 @@ impl HtmlSub {
         let offset_s = minutes(wanted.offset_s);
         let painter = room.painter(offset_s);
         let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
-        let epoch = room.open().view().epoch.clone();
-        let mut html = HtmlSub {
-            sub,
-            room,
-            offset_s,
-            painter,
-            epoch,
-            window,
-            cursor: 0,
-            safe: 0,
-            lowest: 0,
-            pending: BTreeSet::new(),
-            history: true,
-            has: BTreeMap::new(),
-            state: None,
-        };
+        let at = Arc::new(Standing::new(sub, offset_s, room.open().view().epoch.clone()));
+        let (pending, history) = (BTreeSet::new(), true);
+        let mut html = HtmlSub { room, painter, window, at, safe: 0, pending, history };
         let (verdict, why) = html.judge(wanted);
         let frames = match verdict {
             Verdict::Resumed => html.resume(wanted),
@@ -101,7 +79,8 @@ impl HtmlSub {
     fn judge(&mut self, wanted: &Wanted) -> (Verdict, Option<Why>) {
         let (Some(epoch), Some(after)) = (&wanted.epoch, wanted.after) else { return (Verdict::Fresh, None) };
         let view = self.room.open().view();
-        self.epoch = view.epoch.clone();
+        let at = Arc::make_mut(&mut self.at);
+        at.epoch = view.epoch.clone();
         if epoch == GLANCE {
             return (Verdict::Gap, Some(Why::Whole));
         }
@@ -112,9 +91,9 @@ impl HtmlSub {
             return (Verdict::Gap, Some(Why::Ahead));
         }
         // Without a word on what it has, a client is taken to have a window.
-        self.lowest = wanted.first.unwrap_or_else(|| view.roots().len().saturating_sub(self.window));
-        (self.safe, self.cursor) = (after, view.version());
-        self.pending = view.changed_since(after, self.lowest).into_iter().collect();
+        at.lowest = wanted.first.unwrap_or_else(|| view.roots().len().saturating_sub(self.window));
+        (self.safe, at.cursor) = (after, view.version());
+        self.pending = view.changed_since(after, at.lowest).into_iter().collect();
         match self.pending.len() > self.window.max(limits::USUAL_WINDOW) * 2 {
             true => (Verdict::Gap, Some(Why::Behind)),
             false => (Verdict::Resumed, None),
@@ -131,20 +110,19 @@ impl HtmlSub {
     fn fresh(&mut self, reference: Option<u64>, verdict: Verdict, why: Option<Why>) -> Vec<Frame> {
         let total = {
             let view = self.room.open().view();
-            self.epoch = view.epoch.clone();
-            self.cursor = view.version();
+            let mut at = Standing::new(self.at.sub, self.at.offset_s, view.epoch.clone());
+            at.cursor = view.version();
+            self.at = at.into();
             view.roots().len()
         };
-        self.room.note_epoch(&self.epoch);
-        self.safe = self.cursor;
+        self.room.note_epoch(&self.at.epoch);
+        self.safe = self.at.cursor;
         self.pending.clear();
-        self.has.clear();
-        self.state = None;
         let mut frames = vec![self.subscribed(reference, verdict, why)];
         frames.extend(self.state());
         self.history = false;
         let pieces = self.pieces(total.saturating_sub(self.window), total, total);
-        self.lowest = total - pieces.len().min(total);
+        Arc::make_mut(&mut self.at).lowest = total - pieces.len().min(total);
         frames.push(self.entries(None, Kind::Window, total, &pieces));
         frames
     }
@@ -152,7 +130,7 @@ impl HtmlSub {
     /// What changed since the last time, up to about a frame of it. More is left when [`HtmlSub::has_more`].
     pub(crate) fn news(&mut self) -> Vec<Frame> {
         match self.look() {
-            Some(total) => self.tell(total).0,
+            Some(total) => self.tell(total),
             None => self.begin_again(),
         }
     }
@@ -166,12 +144,12 @@ impl HtmlSub {
         if let Some(frames) = self.repeated(ring) {
             return Some(frames);
         }
-        let from = self.standing(ring);
+        let from = self.at.clone();
         let total = self.look().filter(|_| self.pending.len() <= AT_ONCE)?;
-        let (frames, sent) = self.tell(total);
-        if !self.has_more() {
-            let (frames, cursor, state) = (frames.clone(), self.cursor, self.state.clone());
-            *self.room.told() = Some(Told { from, sent, frames, cursor, state });
+        let frames = self.tell(total);
+        // Whoever is alone keeps its standing to itself.
+        if !self.has_more() && Arc::strong_count(&self.painter) > 1 {
+            *self.room.told() = Some(Told { ring, from, to: self.at.clone(), frames: frames.clone() });
         }
         Some(frames)
     }
@@ -179,87 +157,51 @@ impl HtmlSub {
     /// What somebody was told who stood here.
     fn repeated(&mut self, ring: u64) -> Option<Vec<Frame>> {
         let told = self.room.told();
-        let told = told.as_ref().filter(|told| self.stands(&told.from, ring))?;
-        if told.sent.iter().any(|sent| self.has.get(&sent.place).copied() != sent.had) {
-            return None;
-        }
-        for sent in &told.sent {
-            if let Some(has) = sent.has {
-                remember(&mut self.has, sent.place, has);
-            }
-        }
-        (self.cursor, self.safe) = (told.cursor, told.cursor);
-        if self.state != told.state {
-            self.state.clone_from(&told.state);
-        }
+        let told = told.as_ref().filter(|told| told.ring == ring && told.from == self.at)?;
+        (self.safe, self.at) = (told.to.cursor, told.to.clone());
         Some(told.frames.clone())
-    }
-
-    fn standing(&self, ring: u64) -> Standing {
-        Standing {
-            ring,
-            sub: self.sub,
-            offset_s: self.offset_s,
-            epoch: self.epoch.clone(),
-            cursor: self.cursor,
-            lowest: self.lowest,
-            state: self.state.clone(),
-        }
-    }
-
-    fn stands(&self, there: &Standing, ring: u64) -> bool {
-        let Standing { sub, offset_s, epoch, cursor, lowest, state, .. } = there;
-        there.ring == ring
-            && (*sub, *offset_s, *cursor, *lowest) == (self.sub, self.offset_s, self.cursor, self.lowest)
-            && *epoch == self.epoch
-            && *state == self.state
     }
 
     /// Looks what has changed, and how many entries there are. `None` when the session was replaced.
     fn look(&mut self) -> Option<usize> {
         let view = self.room.open().view();
-        if view.epoch != self.epoch {
+        if view.epoch != self.at.epoch {
             return None;
         }
-        if view.version() > self.cursor {
-            self.pending.extend(view.changed_since(self.cursor, self.lowest));
-            self.cursor = view.version();
+        if view.version() > self.at.cursor {
+            self.pending.extend(view.changed_since(self.at.cursor, self.at.lowest));
+            Arc::make_mut(&mut self.at).cursor = view.version();
         }
         Some(view.roots().len())
     }
 
     /// The session was replaced.
     fn begin_again(&mut self) -> Vec<Frame> {
-        self.room.note_epoch(&self.epoch);
+        self.room.note_epoch(&self.at.epoch);
         self.fresh(None, Verdict::Gap, Some(Why::Replaced))
     }
 
     /// Tells what is pending, up to about a frame of it.
-    fn tell(&mut self, total: usize) -> (Vec<Frame>, Vec<Sent>) {
+    fn tell(&mut self, total: usize) -> Vec<Frame> {
         let mut frames: Vec<Frame> = self.state().into_iter().collect();
-        let (mut pieces, mut sent) = (Vec::new(), Vec::new());
-        let mut bytes = 0;
+        let (mut pieces, mut bytes) = (Vec::new(), 0);
         while bytes < limits::FRAME_BYTES
             && let Some(place) = self.pending.pop_first()
         {
-            let had = self.has.get(&place).copied();
-            let piece = self.piece(place);
-            // Where this client lacks nothing, another one may.
-            sent.push(Sent { place, had, has: piece.as_ref().map_or(had, |piece| Some(piece.version)) });
-            if let Some(piece) = piece {
-                bytes += piece.json.len();
-                pieces.push((place, piece.json));
+            if let Some(piece) = self.piece(place) {
+                bytes += piece.len();
+                pieces.push((place, piece));
             }
         }
         let kind = if self.history { Kind::Window } else { Kind::Live };
         if self.pending.is_empty() {
-            self.safe = self.cursor;
+            self.safe = self.at.cursor;
             self.history = false;
         }
         if !pieces.is_empty() {
             frames.push(self.entries(None, kind, total, &pieces));
         }
-        (frames, sent)
+        frames
     }
 
     /// True when the last news did not fit.
@@ -289,9 +231,11 @@ impl HtmlSub {
         let end = end.min(total);
         let start = start.min(end);
         // What the client had of these, it may have let go.
-        self.has.retain(|place, _| !(start..end).contains(place));
+        Arc::make_mut(&mut self.at).forget(|place| (start..end).contains(&place));
         let pieces = self.pieces(start, end, heart.clamp(start, end));
-        self.lowest = pieces.first().map_or(self.lowest, |(place, _)| self.lowest.min(*place));
+        if let Some((first, _)) = pieces.first().filter(|(first, _)| *first < self.at.lowest) {
+            Arc::make_mut(&mut self.at).lowest = *first;
+        }
         vec![self.entries(ask.reference, Kind::Window, total, &pieces)]
     }
 
@@ -303,17 +247,17 @@ impl HtmlSub {
             if bytes >= share {
                 break;
             }
-            let Some(Piece { json, .. }) = self.piece(place) else { break };
-            bytes += json.len();
-            after.push((place, json));
+            let Some(piece) = self.piece(place) else { break };
+            bytes += piece.len();
+            after.push((place, piece));
         }
         for place in (start..heart).rev() {
             if bytes >= limits::WINDOW_BYTES {
                 break;
             }
-            let Some(Piece { json, .. }) = self.piece(place) else { break };
-            bytes += json.len();
-            before.push((place, json));
+            let Some(piece) = self.piece(place) else { break };
+            bytes += piece.len();
+            before.push((place, piece));
         }
         before.reverse();
         before.append(&mut after);
@@ -321,27 +265,26 @@ impl HtmlSub {
     }
 
     /// What the client lacks of one entry, and remembers that it has it then.
-    fn piece(&mut self, place: usize) -> Option<Piece> {
-        let has = self.has.get(&place).copied();
-        let piece = self.room.piece(&self.painter, &self.epoch, place, has)?;
-        remember(&mut self.has, place, piece.version);
-        Some(piece)
+    fn piece(&mut self, place: usize) -> Option<Arc<str>> {
+        let piece = self.room.piece(&self.painter, &self.at.epoch, place, self.at.has(place))?;
+        Arc::make_mut(&mut self.at).remember(place, piece.version);
+        Some(piece.json)
     }
 
     fn state(&mut self) -> Option<Frame> {
         let state = self.room.state();
-        if self.state.as_ref().is_some_and(|known| Arc::ptr_eq(known, &state) || *known == state) {
+        if self.at.state.as_ref() == Some(&state) {
             return None;
         }
-        let frame = format!("{{\"type\":\"state\",\"sub\":{},\"session\":{state}}}", self.sub);
-        self.state = Some(state);
+        let frame = format!("{{\"type\":\"state\",\"sub\":{},\"session\":{state}}}", self.at.sub);
+        Arc::make_mut(&mut self.at).state = Some(state);
         Some(frame.into())
     }
 
     fn subscribed(&self, reference: Option<u64>, verdict: Verdict, why: Option<Why>) -> Frame {
-        let (session, epoch) = (self.room.open().id().to_string(), self.epoch.to_string());
+        let (session, epoch) = (self.room.open().id().to_string(), self.at.epoch.to_string());
         let seq = Some(self.safe).filter(|_| verdict == Verdict::Resumed);
-        Tell::Subscribed { reference, session, sub: self.sub, epoch, verdict, why, seq }.text().into()
+        Tell::Subscribed { reference, session, sub: self.at.sub, epoch, verdict, why, seq }.text().into()
     }
 
     fn entries(
@@ -352,7 +295,7 @@ impl HtmlSub {
         pieces: &[(usize, Arc<str>)],
     ) -> Frame {
         let reference = reference.map(|reference| format!("\"ref\":{reference},")).unwrap_or_default();
-        let (sub, seq, kind, first) = (self.sub, self.safe, kind.name(), self.lowest);
+        let (sub, seq, kind, first) = (self.at.sub, self.safe, kind.name(), self.at.lowest);
         let head = format!(
             "{reference}\"sub\":{sub},\"seq\":{seq},\"kind\":\"{kind}\",\"total\":{total},\"first\":{first}"
         );
@@ -404,14 +347,6 @@ fn entries<'a>(head: &str, pieces: impl Iterator<Item = &'a str> + Clone) -> Fra
     }
     frame.push_str("]}");
     frame.into()
-}
-
-/// Notes which version of an entry the client has; of old entries it need not be known.
-fn remember(has: &mut BTreeMap<usize, u64>, place: usize, version: u64) {
-    has.insert(place, version);
-    if has.len() > limits::REMEMBERED {
-        has.pop_first();
-    }
 }
 
 #[cfg(test)]

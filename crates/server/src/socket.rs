@@ -33,9 +33,6 @@ use crate::socket::mouth::Replies;
 use crate::socket::talk::Talk;
 use crate::socket::upgrade::{Out, Socket, Stream, accept};
 
-/// A write on its way. The mouth comes back with it.
-type Write = BoxFuture<'static, io::Result<Out>>;
-
 /// Closed because the client took nothing and said nothing for a minute.
 const STALLED: CloseCode = CloseCode::Library(4008);
 
@@ -55,12 +52,13 @@ pub(crate) async fn open(
 async fn serve(app: Arc<App>, access: Access, traffic: Traffic, socket: Socket) {
     let _here = app.sockets.enter();
     let Socket { stream, mouth, replies } = socket;
-    let rare = [hear(Box::new(stream)), tick(), reply(replies.clone()), leave(app.stop.clone())].into_iter().collect();
+    let rare = [hear(Box::new(stream)), tick(), reply(replies.clone()), leave(app.stop.clone())]
+        .into_iter()
+        .collect();
     let talk = Talk::new(app, access);
     let mut conversation = Conversation {
         talk,
-        mouth: Some(mouth),
-        write: None,
+        mouth,
         deaf: None,
         replies,
         rare,
@@ -69,25 +67,16 @@ async fn serve(app: Arc<App>, access: Access, traffic: Traffic, socket: Socket) 
         traffic,
     };
     let Some((code, reason)) = conversation.run().await else { return };
-    let Conversation { mouth, write, .. } = conversation;
-    let farewell = async {
-        let mouth = match write {
-            Some(write) => write.await.ok(),
-            None => mouth,
-        };
-        if let Some(mut mouth) = mouth {
-            // Whoever does not take it is gone already.
-            let _ = mouth.close(code, reason).await;
-        }
-    };
+    conversation.mouth.close(code, reason);
+    let farewell = poll_fn(|context| conversation.mouth.poll_write(context));
     let _ = tokio::time::timeout(FAREWELL, farewell).await;
 }
 
+/// A socket and the talk on it. What is said is written while the client is heard: who reads slowly, or not at all, can
+/// still give orders.
 struct Conversation {
     talk: Talk,
-    /// Here while nothing is being written.
-    mouth: Option<Out>,
-    write: Option<Write>,
+    mouth: Out,
     /// Here while the client must wait before it is heard again.
     deaf: Option<Box<Stream>>,
     replies: Arc<Replies>,
@@ -101,7 +90,7 @@ struct Conversation {
 
 /// What happens next on a socket.
 enum Next {
-    Written(io::Result<Out>),
+    Written(io::Result<()>),
     /// There is something to say.
     Worked,
     Rare(Rare),
@@ -125,15 +114,10 @@ type Close = Option<(CloseCode, &'static str)>;
 impl Conversation {
     async fn run(&mut self) -> Close {
         loop {
-            self.begin_write();
             self.listen();
             match poll_fn(|context| self.poll(context)).await {
-                Next::Written(Ok(mouth)) => {
-                    (self.mouth, self.write) = (Some(mouth), None);
-                    self.talk.written();
-                }
+                Next::Written(Ok(())) => self.talk.written(),
                 Next::Written(Err(error)) => {
-                    self.write = None;
                     tracing::debug!("a socket is gone: {error}");
                     return None;
                 }
@@ -151,10 +135,12 @@ impl Conversation {
                     }
                 }
                 Next::Rare(Rare::Tick) => {
-                    if self.pulse.is_silent(&self.traffic, self.write.is_some()) {
+                    if self.pulse.is_silent(&self.traffic, self.mouth.speaks()) {
                         return Some((STALLED, "nothing was taken or said for a minute"));
                     }
-                    self.ping();
+                    if !self.mouth.speaks() {
+                        self.mouth.ping();
+                    }
                     self.rare.push(tick());
                 }
                 Next::Rare(Rare::Reply) => self.rare.push(reply(self.replies.clone())),
@@ -164,21 +150,31 @@ impl Conversation {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Next> {
-        if let Some(write) = &mut self.write
-            && let Poll::Ready(written) = write.poll_unpin(context)
-        {
-            return Poll::Ready(Next::Written(written));
-        }
         self.rare_first = !self.rare_first;
         if self.rare_first
             && let Poll::Ready(rare) = self.poll_rare(context)
         {
             return Poll::Ready(rare);
         }
+        // Speaking may begin work, which has to be looked at after it.
+        if let Poll::Ready(written) = self.poll_speak(context) {
+            return Poll::Ready(Next::Written(written));
+        }
         if self.talk.poll_work(context).is_ready() {
-            return Poll::Ready(Next::Worked);
+            return Poll::Ready(match self.poll_speak(context) {
+                Poll::Ready(written) => Next::Written(written),
+                Poll::Pending => Next::Worked,
+            });
         }
         if self.rare_first { Poll::Pending } else { self.poll_rare(context) }
+    }
+
+    /// Ready when all that can be said now is written, and was something.
+    fn poll_speak(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.mouth.speaks() {
+            self.mouth.say(self.talk.say());
+        }
+        if self.mouth.is_full() { self.mouth.poll_write(context) } else { Poll::Pending }
     }
 
     fn poll_rare(&mut self, context: &mut Context<'_>) -> Poll<Next> {
@@ -193,30 +189,6 @@ impl Conversation {
         if self.talk.takes_more() {
             self.rare.extend(self.deaf.take().map(hear));
         }
-    }
-
-    /// Writes all that can be said now in one go, unless something is being written.
-    fn begin_write(&mut self) {
-        let Some(mut mouth) = self.mouth.take() else { return };
-        let frames = self.talk.say();
-        if frames.is_empty() && !self.replies.wait() {
-            self.mouth = Some(mouth);
-            return;
-        }
-        let write = async move {
-            mouth.say(frames).await?;
-            Ok(mouth)
-        };
-        self.write = Some(write.boxed());
-    }
-
-    fn ping(&mut self) {
-        let Some(mut mouth) = self.mouth.take() else { return };
-        let write = async move {
-            mouth.ping().await?;
-            Ok(mouth)
-        };
-        self.write = Some(write.boxed());
     }
 }
 

@@ -1,5 +1,6 @@
 //! Clients that stand in one room: what one is told is right for the other, or is not repeated.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -174,7 +175,7 @@ async fn whatever_the_others_were_told_each_client_holds_what_a_new_one_is_shown
         }
         for (number, client) in clients.iter_mut().enumerate() {
             while !client.hear().is_empty() {}
-            let new = Client::new(&place.room, 100, client.html.offset_s);
+            let new = Client::new(&place.room, 100, client.html.at.offset_s);
             for (n, html) in &client.held {
                 assert_eq!(html, &new.held[n], "seed {seed}, client {number}, entry {n}");
             }

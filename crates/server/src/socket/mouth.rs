@@ -1,14 +1,14 @@
 //! What goes out on a socket. Long messages are written from where they lie, short ones together, and neither is kept: a
-//! socket has no buffer of its own. It must not know what is said.
+//! socket has no buffer of its own. It must not know what is said, and never waits.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::FrameHeader;
@@ -22,16 +22,20 @@ const PART_BYTES: usize = 64 << 10;
 /// What is shorter than this is copied, so that many short messages are one piece.
 const SHORT_BYTES: usize = 4 << 10;
 
-/// The longest header of a frame that has no mask.
-const HEADER_BYTES: usize = 10;
-
 /// Pieces that the system is given at once.
 const PIECES: usize = 64;
+
+/// Room for so many messages is kept.
+const KEPT: usize = 4;
 
 /// The writing half of a socket.
 pub(crate) struct Mouth<W> {
     stream: W,
     replies: Arc<Replies>,
+    /// What is to be said, and how much of the first is among the pieces.
+    said: VecDeque<(OpCode, Bytes)>,
+    begun: usize,
+    pieces: Pieces,
 }
 
 /// What the protocol itself has to answer: pongs, and the echo of a close.
@@ -48,8 +52,7 @@ pub(crate) struct Ear<R> {
 }
 
 impl Replies {
-    /// True when there is something to be written.
-    pub(crate) fn wait(&self) -> bool {
+    fn wait(&self) -> bool {
         !lock(&self.bytes).is_empty()
     }
 
@@ -65,64 +68,83 @@ impl Replies {
 
 impl<W: AsyncWrite + Unpin> Mouth<W> {
     pub(crate) fn new(stream: W, replies: Arc<Replies>) -> Mouth<W> {
-        Mouth { stream, replies }
+        Mouth { stream, replies, said: VecDeque::new(), begun: 0, pieces: Pieces::default() }
     }
 
-    /// Writes messages, and what waits to be replied.
-    pub(crate) async fn say(&mut self, messages: Vec<Utf8Bytes>) -> io::Result<()> {
-        let mut pieces = Pieces::default();
-        for message in messages {
-            for (opcode, is_final, part) in parts(message.into()) {
-                pieces.put(opcode, is_final, part)?;
-                if pieces.bytes >= PART_BYTES {
-                    self.write(&mut pieces).await?;
-                }
-            }
-        }
-        self.write(&mut pieces).await
+    /// Says messages, once they are written.
+    pub(crate) fn say(&mut self, messages: impl IntoIterator<Item = Utf8Bytes>) {
+        let text = |message: Utf8Bytes| (OpCode::Data(Data::Text), message.into());
+        self.said.extend(messages.into_iter().map(text));
     }
 
     /// Asks whether somebody is there.
-    pub(crate) async fn ping(&mut self) -> io::Result<()> {
-        self.control(Control::Ping, Bytes::new()).await
+    pub(crate) fn ping(&mut self) {
+        self.said.push_back((OpCode::Control(Control::Ping), Bytes::new()));
     }
 
     /// Says that this was all.
-    pub(crate) async fn close(&mut self, code: CloseCode, reason: &str) -> io::Result<()> {
+    pub(crate) fn close(&mut self, code: CloseCode, reason: &str) {
         let mut payload = BytesMut::new();
         payload.put_u16(code.into());
         payload.put_slice(reason.as_bytes());
-        self.control(Control::Close, payload.freeze()).await
+        self.said.push_back((OpCode::Control(Control::Close), payload.freeze()));
     }
 
-    async fn control(&mut self, control: Control, payload: Bytes) -> io::Result<()> {
-        let mut pieces = Pieces::default();
-        pieces.put(OpCode::Control(control), true, payload)?;
-        self.write(&mut pieces).await
+    /// True while something that was said is not yet written.
+    pub(crate) fn speaks(&self) -> bool {
+        !(self.said.is_empty() && self.pieces.all.is_empty())
     }
 
-    /// Writes all of it, after the replies: here a frame ends and another begins.
-    async fn write(&mut self, pieces: &mut Pieces) -> io::Result<()> {
-        pieces.settle();
-        let replies = self.replies.take();
-        if !replies.is_empty() {
-            pieces.all.push_front(replies);
-        }
-        while let Some(first) = pieces.all.front() {
+    /// True when there is something to write.
+    pub(crate) fn is_full(&self) -> bool {
+        self.speaks() || self.replies.wait()
+    }
+
+    /// Writes all that was said, and what waits to be replied.
+    pub(crate) fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if self.pieces.all.is_empty() {
+                self.fill()?;
+            }
+            let Some(first) = self.pieces.all.front() else {
+                self.said.shrink_to(KEPT);
+                self.pieces = Pieces::default();
+                return Pin::new(&mut self.stream).poll_flush(context);
+            };
             // Most of the time there is one short message, and the simpler call takes less.
-            let written = if pieces.all.len() == 1 {
-                self.stream.write(first).await?
+            let written = if self.pieces.all.len() == 1 {
+                ready!(Pin::new(&mut self.stream).poll_write(context, first))?
             } else {
-                let slices: Vec<IoSlice<'_>> =
-                    pieces.all.iter().take(PIECES).map(|piece| IoSlice::new(piece)).collect();
-                self.stream.write_vectored(&slices).await?
+                let pieces = self.pieces.all.iter().take(PIECES);
+                let slices: Vec<IoSlice<'_>> = pieces.map(|piece| IoSlice::new(piece)).collect();
+                ready!(Pin::new(&mut self.stream).poll_write_vectored(context, &slices))?
             };
             if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            pieces.advance(written);
+            self.pieces.advance(written);
         }
-        self.stream.flush().await
+    }
+
+    /// Takes some of what was said, after the replies: here a frame ends and another begins.
+    fn fill(&mut self) -> io::Result<()> {
+        self.pieces.bytes = 0;
+        self.pieces.all.extend(Some(self.replies.take()).filter(|replies| !replies.is_empty()));
+        while self.pieces.bytes < PART_BYTES
+            && let Some((opcode, message)) = self.said.front()
+        {
+            let opcode = if self.begun == 0 { *opcode } else { OpCode::Data(Data::Continue) };
+            let end = message.len().min(self.begun + PART_BYTES);
+            let (part, is_final) = (message.slice(self.begun..end), end == message.len());
+            self.begun = end;
+            if is_final {
+                self.said.pop_front();
+                self.begun = 0;
+            }
+            self.pieces.put(opcode, is_final, part)?;
+        }
+        self.pieces.settle();
+        Ok(())
     }
 }
 
@@ -130,7 +152,9 @@ impl<W: AsyncWrite + Unpin> Mouth<W> {
 #[derive(Default)]
 struct Pieces {
     all: VecDeque<Bytes>,
+    /// Short messages that become the next piece.
     short: BytesMut,
+    /// How much was put here since the last was written.
     bytes: usize,
 }
 
@@ -138,8 +162,8 @@ impl Pieces {
     /// Adds a frame.
     fn put(&mut self, opcode: OpCode, is_final: bool, payload: Bytes) -> io::Result<()> {
         let header = FrameHeader { is_final, opcode, ..FrameHeader::default() };
-        self.short.reserve(HEADER_BYTES + if payload.len() < SHORT_BYTES { payload.len() } else { 0 });
         let length = payload.len() as u64;
+        self.short.reserve(header.len(length) + if payload.len() < SHORT_BYTES { payload.len() } else { 0 });
         header.format(length, &mut (&mut self.short).writer()).map_err(io::Error::other)?;
         self.bytes += payload.len();
         if payload.len() < SHORT_BYTES {
@@ -153,7 +177,7 @@ impl Pieces {
 
     fn settle(&mut self) {
         if !self.short.is_empty() {
-            self.all.push_back(self.short.split().freeze());
+            self.all.push_back(std::mem::take(&mut self.short).freeze());
         }
     }
 
@@ -168,20 +192,7 @@ impl Pieces {
             }
             self.all.pop_front();
         }
-        self.bytes = self.all.iter().map(Bytes::len).sum();
     }
-}
-
-/// A message, in parts if it is long. Parts may end within a character; the whole does not.
-fn parts(message: Bytes) -> impl Iterator<Item = (OpCode, bool, Bytes)> {
-    let mut start = Some(0);
-    std::iter::from_fn(move || {
-        let from = start?;
-        let to = message.len().min(from + PART_BYTES);
-        start = Some(to).filter(|to| *to < message.len());
-        let kind = if from == 0 { Data::Text } else { Data::Continue };
-        Some((OpCode::Data(kind), start.is_none(), message.slice(from..to)))
-    })
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Ear<R> {
@@ -212,7 +223,10 @@ impl<R: Unpin> AsyncWrite for Ear<R> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+
     use futures_util::{FutureExt, StreamExt};
+    use tokio::io::AsyncWriteExt;
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::Message;
     use tokio_tungstenite::tungstenite::protocol::Role;
@@ -235,11 +249,10 @@ mod tests {
                 .collect();
         let (mut mouth, _) = mouth(ours);
         let words: Vec<Utf8Bytes> = said.iter().map(|text| text.as_str().into()).collect();
-        let saying = async {
-            mouth.say(words).await.unwrap();
-            mouth.ping().await.unwrap();
-            mouth.close(CloseCode::Away, "bye").await.unwrap();
-        };
+        mouth.say(words);
+        mouth.ping();
+        mouth.close(CloseCode::Away, "bye");
+        let saying = async { poll_fn(|context| mouth.poll_write(context)).await.unwrap() };
         let hearing = async {
             let mut client = WebSocketStream::from_raw_socket(theirs, Role::Client, None).await;
             for text in &said {
@@ -259,8 +272,9 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(1_000);
         let (mut mouth, replies) = mouth(ours);
         let long = "x".repeat(4 * PART_BYTES);
-        let mut saying = std::pin::pin!(mouth.say(vec![long.as_str().into()]));
-        assert!(saying.as_mut().now_or_never().is_none(), "nobody reads yet");
+        mouth.say([long.as_str().into()]);
+        let mut saying = poll_fn(|context| mouth.poll_write(context));
+        assert!((&mut saying).now_or_never().is_none(), "nobody reads yet");
         let mut ear = Ear { stream: tokio::io::empty(), replies: replies.clone() };
         let pong = [0x8a, 1, b'p'];
         ear.write_all(&pong).await.unwrap();

@@ -12,6 +12,7 @@ use parlor_hub::NewSession;
 use parlor_model::order::{Mode, Ordered};
 use parlor_profile::{Mask, Profile};
 use tokio::time::Instant;
+use tokio_stream::wrappers::WatchStream;
 
 use crate::app::App;
 use crate::bucket::Bucket;
@@ -19,7 +20,7 @@ use crate::door::Access;
 use crate::error::{Code, Problem};
 use crate::html_sub::{Place, Wanted, WindowAsk};
 use crate::limits;
-use crate::socket::work::{Done, Joined, Sub, beside, greet, join, rest, ring};
+use crate::socket::work::{Done, Joined, Sub, beside, greet, join, rest};
 use crate::wire::{Ask, Frame, Tell};
 
 /// The talk on one socket.
@@ -34,13 +35,14 @@ pub(crate) struct Talk {
     list: Option<u64>,
     list_is_dirty: bool,
     list_rests: bool,
+    list_bell: Option<Bell>,
     /// Answers that wait to be written.
     answers: VecDeque<Frame>,
     /// Orders of one socket are carried out in the order in which they came.
     orders: VecDeque<(Option<u64>, String, Ordered)>,
     ordering: bool,
     bucket: Bucket,
-    /// Work under way, the bells of subscriptions among it.
+    /// Work under way.
     works: FuturesUnordered<BoxFuture<'static, Done>>,
     /// Work that begins once what is to be said before it has been written: it would take the processor from the writing.
     later: Vec<BoxFuture<'static, Done>>,
@@ -50,9 +52,21 @@ pub(crate) struct Talk {
     greeted: bool,
 }
 
+/// A bell that is waited for, again and again.
+type Bell = WatchStream<u64>;
+
+fn poll_bell(bell: &mut Option<Bell>, context: &mut Context<'_>) -> bool {
+    let Some(poll) = bell.as_mut().map(|bell| bell.poll_next_unpin(context)) else { return false };
+    if let Poll::Ready(None) = poll {
+        *bell = None;
+    }
+    poll.is_ready()
+}
+
 /// A subscription, or the place of one that is being worked on.
 struct Slot {
     sub: Option<Sub>,
+    bell: Option<Bell>,
     dirty: bool,
     rests: bool,
     windows: VecDeque<WindowAsk>,
@@ -73,6 +87,13 @@ const LONGEST_REST: Duration = Duration::from_millis(250);
 const SHORT: Duration = Duration::from_millis(2);
 
 impl Slot {
+    /// True when the session's bell has rung. It has to be asked again then.
+    fn poll_bell(&mut self, context: &mut Context<'_>) -> bool {
+        let rang = poll_bell(&mut self.bell, context);
+        self.dirty |= rang;
+        rang
+    }
+
     /// False when there is nothing to do for it now.
     fn wants_to_speak(&self) -> bool {
         (self.dirty && !self.rests) || !self.windows.is_empty()
@@ -92,6 +113,7 @@ impl Talk {
             list: None,
             list_is_dirty: false,
             list_rests: false,
+            list_bell: None,
             answers: VecDeque::new(),
             orders: VecDeque::new(),
             ordering: false,
@@ -125,15 +147,18 @@ impl Talk {
         self.refuse(None, Problem::bad("frames are text that holds JSON; this one was binary"));
     }
 
-    /// Ready when some work is done, and what came of it taken in.
+    /// Ready when a bell has rung or some work is done, and what came of it taken in.
     pub(crate) fn poll_work(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        match self.works.poll_next_unpin(context) {
-            Poll::Ready(Some(done)) => {
-                self.done(done);
-                Poll::Ready(())
-            }
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        let mut worked = poll_bell(&mut self.list_bell, context);
+        self.list_is_dirty |= worked;
+        for slot in self.subs.values_mut() {
+            worked |= slot.poll_bell(context);
         }
+        if let Poll::Ready(Some(done)) = self.works.poll_next_unpin(context) {
+            self.done(done);
+            worked = true;
+        }
+        if worked { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// All that was said has been written.
@@ -159,12 +184,8 @@ impl Talk {
         if self.list_is_dirty && !self.list_rests && bytes < limits::BATCH_BYTES {
             self.say_rows(&mut frames);
         }
-        let order = self.subs.range(self.turn + 1..).chain(self.subs.range(..=self.turn));
-        let order: Vec<u64> = order.filter(|(_, slot)| slot.wants_to_speak()).map(|(sub, _)| *sub).collect();
-        for sub in order {
-            if bytes >= limits::BATCH_BYTES {
-                break;
-            }
+        for _ in 0..self.subs.len() {
+            let Some(sub) = self.next_speaker().filter(|_| bytes < limits::BATCH_BYTES) else { break };
             self.begin_window(sub);
             for frame in self.say_news(sub) {
                 bytes += frame.len();
@@ -173,6 +194,11 @@ impl Talk {
             self.turn = sub;
         }
         frames
+    }
+
+    fn next_speaker(&self) -> Option<u64> {
+        let mut order = self.subs.range(self.turn + 1..).chain(self.subs.range(..=self.turn));
+        order.find(|(_, slot)| slot.wants_to_speak()).map(|(sub, _)| *sub)
     }
 
     fn ask(&mut self, ask: Ask) {
@@ -222,7 +248,7 @@ impl Talk {
             bell.mark_unchanged();
             // What came between the list and the bell is told by the next look.
             self.list_is_dirty = true;
-            self.works.push(ring(LIST, bell));
+            self.list_bell = Some(Bell::from_changes(bell));
         }
         None
     }
@@ -256,8 +282,15 @@ impl Talk {
         let sub = self.next_sub;
         self.next_sub += 1;
         let is_html = profile.is_none();
-        let slot =
-            Slot { sub: None, dirty: false, rests: false, windows: VecDeque::new(), glanced: false, is_html };
+        let slot = Slot {
+            sub: None,
+            bell: None,
+            dirty: false,
+            rests: false,
+            windows: VecDeque::new(),
+            glanced: false,
+            is_html,
+        };
         self.subs.insert(sub, slot);
         self.request(join(self.app.clone(), sub, session, profile, mask, wanted).boxed());
         None
@@ -378,16 +411,6 @@ impl Talk {
                 self.joined(sub, joined);
             }
             Done::Back(sub, back) => self.back(sub, back),
-            Done::Rang(LIST, bell) => {
-                self.list_is_dirty = true;
-                self.works.extend(bell.map(|bell| ring(LIST, bell)));
-            }
-            Done::Rang(sub, bell) => {
-                if let Some(slot) = self.subs.get_mut(&sub) {
-                    slot.dirty = true;
-                    self.works.extend(bell.map(|bell| ring(sub, bell)));
-                }
-            }
             Done::Rested(LIST) => self.list_rests = false,
             Done::Rested(sub) => {
                 if let Some(slot) = self.subs.get_mut(&sub) {
@@ -417,12 +440,11 @@ impl Talk {
             Ok((one, frames, bell)) => {
                 // Who unsubscribed meanwhile wants to hear nothing more.
                 let Some(slot) = self.subs.get_mut(&sub) else { return };
-                (slot.sub, slot.dirty) = (Some(one), true);
+                (slot.sub, slot.dirty, slot.bell) = (Some(one), true, Some(Bell::from_changes(bell)));
                 self.answers.extend(frames);
                 if std::mem::take(&mut slot.glanced) {
                     self.refuse_windows(sub);
                 }
-                self.works.push(ring(sub, bell));
             }
             Err(frame) => {
                 self.subs.remove(&sub);

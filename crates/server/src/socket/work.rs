@@ -34,7 +34,6 @@ pub(crate) enum Done {
     Joined(u64, Result<Joined, String>),
     /// A subscription comes back from its work with frames.
     Back(u64, Result<(Sub, Vec<Frame>), Problem>),
-    Rang(u64, Option<watch::Receiver<u64>>),
     Rested(u64),
 }
 
@@ -153,14 +152,6 @@ pub(crate) fn beside(
 ) -> BoxFuture<'static, Done> {
     let handle = tokio::task::spawn_blocking(work);
     async move { Done::Back(sub, handle.await.map_err(|error| Problem::panicked(&error))) }.boxed()
-}
-
-pub(crate) fn ring(sub: u64, mut bell: watch::Receiver<u64>) -> BoxFuture<'static, Done> {
-    async move {
-        let open = bell.changed().await.is_ok();
-        Done::Rang(sub, open.then_some(bell))
-    }
-    .boxed()
 }
 
 pub(crate) fn rest(sub: u64, time: Duration) -> BoxFuture<'static, Done> {
