@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::StoreError;
@@ -23,6 +23,8 @@ pub(crate) struct Disk {
     path: PathBuf,
     sync: Sync,
     queue: Queue<Committed>,
+    /// How many wait to be answered.
+    waiting: AtomicUsize,
     /// True once a sync has failed: the system may have dropped what it could not write, and would not say so again.
     failed: AtomicBool,
 }
@@ -50,13 +52,20 @@ impl Disk {
 
     fn with(path: &Path, sync: Sync) -> Disk {
         let queue = Queue::new(usize::MAX, usize::MAX);
-        Disk { path: path.to_owned(), sync, queue, failed: AtomicBool::new(false) }
+        let (waiting, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Disk { path: path.to_owned(), sync, queue, waiting, failed }
     }
 
     /// Adds what was committed, in the order of the commits. It waits until somebody settles it.
     pub(crate) fn add(&self, committed: Committed) {
+        self.waiting.fetch_add(committed.answers.len(), Ordering::Relaxed);
         // Refused only when somebody panicked here: dropped, the answers say that the store is closed.
         let _ = self.queue.push(|_| committed, 0);
+    }
+
+    /// How many wait for the disk.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// The turn to wait for the disk, when something has to reach it and nobody waits for that yet.
@@ -70,6 +79,7 @@ impl Disk {
         while let Some(mut turn) = next {
             let outcome = self.sync().map_err(|error| StoreError::system(&self.path, &error));
             for Committed { answers, bell } in std::mem::take(&mut turn.items) {
+                self.waiting.fetch_sub(answers.len(), Ordering::Relaxed);
                 for (answer, first) in answers {
                     answer.give(outcome.clone().map(|()| first));
                 }

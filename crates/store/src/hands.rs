@@ -44,7 +44,7 @@ impl Hands {
 
     fn work(&self) {
         let mut last = None;
-        while let Some(mut turn) = self.queue.take(last.take()) {
+        while let Some(mut turn) = self.queue.take_share(last.take(), |waiting| self.share(waiting)) {
             let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
             writer.write(std::mem::take(&mut turn.items), &turn.bell);
             if writer.is_long() {
@@ -62,6 +62,16 @@ impl Hands {
             }
         }
     }
+
+    /// How much of what waits is written in one commit: all of it, but no more than half of all who wait for an answer while
+    /// others wait for the disk. Otherwise many would wait together, then few, and while those few are at the disk there
+    /// would be nothing to write.
+    fn share(&self, waiting: usize) -> usize {
+        match self.disk.waiting() {
+            0 => waiting,
+            others => (waiting + others).div_ceil(2),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +80,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::disk::Committed;
     use crate::log::Safety;
     use crate::ticket::{Answer, Ticket};
     use crate::writer::tests::{append, writer_with};
@@ -115,6 +126,21 @@ mod tests {
         }
         queue.close();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+
+    #[test]
+    fn while_some_wait_for_the_disk_the_others_are_halved_with_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer_with(&folder, || Ok(()));
+        let queue = Arc::new(Queue::new(usize::MAX, usize::MAX));
+        let hands = Hands { queue, disk: writer.disk(), writer: Mutex::new(writer) };
+        assert_eq!(hands.share(55), 55, "nobody waits for the disk");
+        let bell = Arc::default();
+        let answers = (0..9).map(|number| (Answer::new(&bell).0, number)).collect();
+        hands.disk.add(Committed { answers, bell });
+        assert_eq!([hands.share(55), hands.share(5), hands.share(1)], [32, 7, 5]);
+        hands.disk.settle(hands.disk.turn().unwrap());
+        assert_eq!(hands.share(55), 55);
     }
 
     #[test]

@@ -87,6 +87,15 @@ impl<T> Queue<T> {
 
     /// Gives the last turn back, and waits for the next; `None` once the queue is closed and empty.
     pub(crate) fn take<'a>(&'a self, last: Option<Turn<'a, T>>) -> Option<Turn<'a, T>> {
+        self.take_share(last, |waiting| waiting)
+    }
+
+    /// The same, but of all the items that wait then it takes only as many as `share` says, and at least one.
+    pub(crate) fn take_share<'a>(
+        &'a self,
+        last: Option<Turn<'a, T>>,
+        share: impl FnOnce(usize) -> usize,
+    ) -> Option<Turn<'a, T>> {
         let mut state = self.give_back(last);
         while state.items.is_empty() || state.busy {
             if state.items.is_empty() && state.closed {
@@ -96,13 +105,14 @@ impl<T> Queue<T> {
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
-        Some(self.begin(state))
+        let most = share(state.items.len()).max(1);
+        Some(self.begin(state, most))
     }
 
-    /// The same without waiting: `None` also while there is nothing to do, or somebody else does it.
+    /// All that waits, without waiting: `None` also while there is nothing to do, or somebody else does it.
     pub(crate) fn try_take<'a>(&'a self, last: Option<Turn<'a, T>>) -> Option<Turn<'a, T>> {
         let state = self.give_back(last);
-        (!state.items.is_empty() && !state.busy).then(|| self.begin(state))
+        (!state.items.is_empty() && !state.busy).then(|| self.begin(state, usize::MAX))
     }
 
     /// Refuses new work; what waits is still done.
@@ -122,13 +132,15 @@ impl<T> Queue<T> {
         state
     }
 
-    fn begin<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) -> Turn<'a, T> {
-        let mut bytes = 0;
-        let enough = |(_, size): &(T, usize)| {
+    fn begin<'a>(&'a self, mut state: MutexGuard<'a, State<T>>, most: usize) -> Turn<'a, T> {
+        let (mut count, mut bytes) = (0, 0);
+        for (_, size) in state.items.iter().take(most) {
+            count += 1;
             bytes += size;
-            bytes >= self.turn_bytes
-        };
-        let count = state.items.iter().position(enough).map_or(state.items.len(), |last| last + 1);
+            if bytes >= self.turn_bytes {
+                break;
+            }
+        }
         let rest = state.items.split_off(count);
         let taken = std::mem::replace(&mut state.items, rest);
         state.bytes -= bytes;
@@ -227,6 +239,19 @@ mod tests {
         drop(second);
         assert_eq!(queue.try_take(None).unwrap().items, [4]);
         assert!(queue.try_take(None).is_none());
+    }
+
+    #[test]
+    fn a_turn_takes_its_share_and_never_nothing() {
+        let queue = Queue::new(1000, 1000);
+        for number in 0..5 {
+            queue.push(|_| number, 1).unwrap();
+        }
+        let half = queue.take_share(None, |waiting| waiting / 2).unwrap();
+        assert_eq!(half.items, [0, 1]);
+        let least = queue.take_share(Some(half), |_| 0).unwrap();
+        assert_eq!(least.items, [2]);
+        assert_eq!(queue.take(Some(least)).unwrap().items, [3, 4]);
     }
 
     #[test]
