@@ -69,10 +69,11 @@ impl House {
     pub fn get(&self, path: &str) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         let (port, token) = (self.port, &self.token);
-        write!(
-            stream,
+        // In one piece, as clients send it.
+        let request = format!(
             "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-        )?;
+        );
+        stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         let head = memchr::memmem::find(&answer, b"\r\n\r\n").map_or(0, |end| end + 4);
