@@ -1,5 +1,6 @@
 //! `parlor ls`: the sessions on this machine, newest first.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
@@ -70,7 +71,7 @@ fn rows(sessions: &[Found], kept: Option<&Kept>) -> Vec<Row> {
     if !read.is_empty() {
         Cache::store(&sessions.iter().zip(rows.iter().cloned()).collect::<Vec<_>>());
     }
-    arrange(rows.into_iter().flatten().collect())
+    arranged(rows.into_iter().flatten())
 }
 
 /// Reads sessions on all cores, the largest first, so that no core is left alone with it at the end.
@@ -93,7 +94,12 @@ fn read_all<'a>(sessions: &mut [&'a Found], kept: Option<&Kept>) -> HashMap<&'a 
 
 /// The same for sessions outside of the agents' folders, whose rows are not kept.
 pub(crate) fn rows_uncached(sessions: &[Found]) -> Vec<Row> {
-    arrange(sessions.par_iter().filter_map(skim).collect())
+    arranged(sessions.par_iter().filter_map(skim).collect::<Vec<_>>())
+}
+
+fn arranged(rows: impl IntoIterator<Item = Row>) -> Vec<Row> {
+    let rows = rows.into_iter().map(Cow::Owned).collect();
+    arrange(rows).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Writes the table.

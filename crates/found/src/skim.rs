@@ -1,6 +1,7 @@
 //! What a list says of a session, read without building the conversation: the same reducer, given only the
 //! facts and the prompts.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -128,7 +129,7 @@ pub fn skim(found: &Found) -> Option<Row> {
 
 /// Adds subagents' rows to the ones that spawned them, leaves out files of sessions that the house keeps itself, and puts
 /// the newest first.
-pub fn arrange(mut rows: Vec<Row>) -> Vec<Row> {
+pub fn arrange(mut rows: Vec<Cow<'_, Row>>) -> Vec<Cow<'_, Row>> {
     let kept: HashSet<String> = rows
         .iter()
         .filter(|row| row.own.is_some())
@@ -136,15 +137,23 @@ pub fn arrange(mut rows: Vec<Row>) -> Vec<Row> {
         .flatten()
         .collect();
     rows.retain(|row| row.own.is_some() || !kept.contains(&row.id));
-    let (subagents, mut rows): (Vec<Row>, Vec<Row>) =
-        rows.into_iter().partition(|row| row.subagent_of.is_some());
+    let (subagents, mut rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.subagent_of.is_some());
+    add_subagents(&mut rows, &subagents);
+    rows.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.path.cmp(&b.path)));
+    rows
+}
+
+fn add_subagents(rows: &mut [Cow<'_, Row>], subagents: &[Cow<'_, Row>]) {
+    if subagents.is_empty() {
+        return;
+    }
     let places: HashMap<String, usize> =
         rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
     let owners: HashMap<&str, &str> = subagents
         .iter()
         .map(|row| (row.id.as_str(), row.subagent_of.as_deref().unwrap_or_default()))
         .collect();
-    for subagent in &subagents {
+    for subagent in subagents {
         let mut owner = subagent.subagent_of.as_deref().unwrap_or_default();
         // A subagent's subagent belongs to the session at the top; a bound, because files may name each
         // other.
@@ -152,13 +161,12 @@ pub fn arrange(mut rows: Vec<Row>) -> Vec<Row> {
             owner = owners.get(owner).copied().unwrap_or(owner);
         }
         if let Some(row) = places.get(owner).and_then(|place| rows.get_mut(*place)) {
+            let row = row.to_mut();
             row.tokens.add(&subagent.tokens);
             row.subagents += 1;
             row.size = row.size.saturating_add(subagent.size);
         }
     }
-    rows.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.path.cmp(&b.path)));
-    rows
 }
 
 /// Adds the tokens of a subagent. Messages that the session's own file repeats are counted once, by their

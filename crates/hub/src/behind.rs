@@ -143,6 +143,6 @@ fn keep(inner: &Inner, found: &Found, row: &parlor_found::Row, kept: &HashMap<St
         tracing::warn!("cannot keep `{path}`: {error}");
         return;
     }
-    let body = serde_json::to_string(&of_found(row.clone())).unwrap_or_default();
+    let body = serde_json::to_string(&of_found(row)).unwrap_or_default();
     inner.store.put_rows(vec![IndexRow { key: kept_key(&found.file.path), stamp: stamp(found), body }]);
 }

@@ -1,7 +1,9 @@
 //! Finds the sessions that agents write on this machine, and keeps the list current as they do. What has not changed is not
 //! read again, and what is told to have changed is looked at alone. It must not keep conversations.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
@@ -25,6 +27,9 @@ const LOOK_WATCHED: Duration = Duration::from_secs(60);
 
 /// A file that changed in the last seconds may have a writer at work.
 const FRESH: Duration = Duration::from_secs(20);
+
+/// A core is given no fewer rows than this.
+const PIECE: usize = 128;
 
 /// How the keys of found files' rows begin.
 const FOUND: &str = "found/";
@@ -60,7 +65,8 @@ pub(crate) fn restore(rows: &[IndexRow]) -> Knowledge {
         let body = serde_json::from_str(&row.body).ok()?;
         Some((path, Known { stamp: row.stamp.clone(), row: body, read: None }))
     };
-    rows.iter().filter_map(known).collect()
+    // On all cores, for somebody waits for the list.
+    rows.par_iter().with_min_len(PIECE).filter_map(known).collect()
 }
 
 /// Goes on looking. It ends with the house.
@@ -283,13 +289,14 @@ fn list(inner: &Inner, known: &Knowledge, found: &[Found], kept: &[Row]) -> bool
     let live = || before.iter().filter(|row| row.source == Source::Live);
     let own: HashSet<&str> =
         live().flat_map(|row| [Some(row.id.as_str()), row.own.as_deref()]).flatten().collect();
-    let rows = found.iter().filter_map(|found| known.get(&found.file.path)?.row.clone()).collect();
+    let row = |found: &Found| known.get(&found.file.path)?.row.as_ref();
+    let rows = found.iter().filter_map(row).map(Cow::Borrowed).collect();
     let mut listed: HashSet<String> = HashSet::new();
     let mut put = Vec::new();
     // The newest comes first: of copies of one session, that one is meant.
     for row in arrange(rows) {
         if !own.contains(row.id.as_str()) && listed.insert(row.id.clone()) {
-            put.push(of_found(row));
+            put.push(of_found(&row));
         }
     }
     for row in kept.iter().filter(|row| !own.contains(row.id.as_str())) {
@@ -331,19 +338,19 @@ fn archived(inner: &Inner, found: &[Found]) -> Vec<Row> {
 const MAYBE: &str = "unknown";
 
 /// The row of a file.
-pub(crate) fn of_found(row: parlor_found::Row) -> Row {
+pub(crate) fn of_found(row: &parlor_found::Row) -> Row {
     let age = row.updated.parse_age();
     Row {
         agent: agent_name(&row.agent).to_owned(),
         phase: if age.is_some_and(|age| age < FRESH) { MAYBE } else { "idle" }.to_owned(),
         source: Source::Found,
-        id: row.id,
-        title: row.title,
-        model: row.model,
-        cwd: row.project,
-        branch: row.branch,
-        started: row.started,
-        updated: row.updated,
+        id: row.id.clone(),
+        title: row.title.clone(),
+        model: row.model.clone(),
+        cwd: row.project.clone(),
+        branch: row.branch.clone(),
+        started: row.started.clone(),
+        updated: row.updated.clone(),
         size: row.size,
         tokens: row.tokens.total,
         prompts: row.prompts,
@@ -376,8 +383,12 @@ impl Age for String {
 
 /// Tells whether a session's files have changed, or how they are read.
 pub(crate) fn stamp(found: &Found) -> String {
-    let one = |file: &parlor_found::Stamp| format!("{}:{}", file.size, file.modified_ns);
-    format!("{READING} {}", found.files().map(one).collect::<Vec<_>>().join("+"))
+    let mut stamp = format!("{READING} ");
+    for (number, file) in found.files().enumerate() {
+        let plus = if number > 0 { "+" } else { "" };
+        let _ = write!(stamp, "{plus}{}:{}", file.size, file.modified_ns);
+    }
+    stamp
 }
 
 #[cfg(test)]

@@ -98,13 +98,14 @@ impl Hub {
         let first = discovery::look_first(&folders)
             .map_err(|error| HubError::Unavailable(format!("cannot look for sessions: {error}")))?;
         let folder = options.data.clone();
-        let (store, rows, known) = blocking(move || {
+        let (store, rows) = blocking(move || {
             let store = Store::open(&folder)?;
-            let rows = store.rows()?;
-            let known = discovery::restore(&rows);
-            Ok::<_, HubError>((store, rows, known))
+            let rows = Arc::new(store.rows()?);
+            Ok::<_, HubError>((store, rows))
         })
         .await??;
+        let found = rows.clone();
+        let known = tokio::task::spawn_blocking(move || discovery::restore(&found));
         let house = house_id(&options.data)?;
         let inner = Arc::new(Inner {
             store,
@@ -134,7 +135,7 @@ impl Hub {
         }
         // Only now, when every lost run is settled, do the logs say what became of a message.
         hub.inner.exchanges.leave(left);
-        discovery::start(&hub, first, known);
+        discovery::start(&hub, first, known.await.map_err(|error| panicked(&error))?);
         Ok(hub)
     }
 
@@ -397,9 +398,11 @@ impl Inner {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, HubError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|error| HubError::Unavailable(format!("Parlor met an error of its own: {error}")))
+    tokio::task::spawn_blocking(work).await.map_err(|error| panicked(&error))
+}
+
+fn panicked(error: &tokio::task::JoinError) -> HubError {
+    HubError::Unavailable(format!("Parlor met an error of its own: {error}"))
 }
 
 /// An order's own limits: what a client may send.
