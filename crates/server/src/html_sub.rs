@@ -1,14 +1,14 @@
 //! A subscription to the rendered entries of a session: what the client has, and what it is told next. It must not know
 //! sockets, and it never waits.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use parlor_hub::{GLANCE, View};
 
 use crate::error::Problem;
 use crate::limits;
-use crate::painter::{Painter, minutes};
+use crate::painter::{Painter, minutes, newest};
 use crate::room::Room;
 use crate::told::{Standing, Told};
 use crate::wire::{Frame, Kind, Tell, Verdict, Why};
@@ -314,22 +314,15 @@ pub(crate) fn glance(sub: u64, session: &str, state: &str, view: &View, wanted: 
         why: None,
         seq: None,
     };
-    let mut painter = Painter::new(wanted.offset_s);
-    let (total, mut bytes, mut pieces) = (view.roots().len(), 0, VecDeque::new());
     let window = wanted.window.unwrap_or(limits::USUAL_WINDOW).min(limits::WINDOW);
-    for place in (total.saturating_sub(window)..total).rev() {
-        let Some(piece) = painter.piece(view, place, None).filter(|_| bytes < limits::WINDOW_BYTES) else {
-            break;
-        };
-        bytes += piece.json.len();
-        pieces.push_front(piece.json);
-    }
+    let pieces = newest(view, wanted.offset_s, window, limits::WINDOW_BYTES);
+    let total = view.roots().len();
     let (seq, first) = (view.version(), total - pieces.len());
     let head = format!("\"sub\":{sub},\"seq\":{seq},\"kind\":\"window\",\"total\":{total},\"first\":{first}");
     vec![
         subscribed.text().into(),
         format!("{{\"type\":\"state\",\"sub\":{sub},\"session\":{state}}}").into(),
-        entries(&head, pieces.iter().map(|piece| &**piece)),
+        entries(&head, pieces.iter().map(String::as_str)),
     ]
 }
 

@@ -80,18 +80,8 @@ impl Painter {
     }
 
     fn paint(&mut self, view: &View, place: usize, index: usize, version: u64) {
-        let context = Context {
-            session: view.session(),
-            entries: view.entries(),
-            outline: view.outline(),
-            options: &self.options,
-        };
-        let mut html = Html::with_capacity(1 << 10);
-        entry_html::entry(&context, index, &mut html);
-        let html = html.into_string();
-        let day = self.day(view, place, index);
-        let (id, day) = (view.entries()[index].id.as_str(), day.as_deref());
-        let full = EntryFrame { id, n: place, v: version, day, keep: None, html: &html }.json();
+        let html = self.html(view, index);
+        let full = self.frame(view, place, index, &html).into();
         let before = match self.painted.remove(&place) {
             Some(old) => {
                 self.bytes -= old.bytes();
@@ -102,6 +92,24 @@ impl Painter {
         let painted = Painted { version, html, full, before, patch: None };
         self.bytes += painted.bytes();
         self.painted.insert(place, painted);
+    }
+
+    fn html(&self, view: &View, index: usize) -> String {
+        let context = Context {
+            session: view.session(),
+            entries: view.entries(),
+            outline: view.outline(),
+            options: &self.options,
+        };
+        let mut html = Html::with_capacity(1 << 10);
+        entry_html::entry(&context, index, &mut html);
+        html.into_string()
+    }
+
+    fn frame(&self, view: &View, place: usize, index: usize, html: &str) -> String {
+        let day = self.day(view, place, index);
+        let (id, v) = (view.entries()[index].id.as_str(), view.changed(place));
+        EntryFrame { id, n: place, v, day: day.as_deref(), keep: None, html }.json()
     }
 
     /// The date above the entry, where it is the first of its day.
@@ -121,6 +129,23 @@ impl Painter {
     }
 }
 
+/// The newest entries of a view that is looked at once, each as JSON: at most `count`, and about `bytes`.
+pub(crate) fn newest(view: &View, offset_s: i32, count: usize, bytes: usize) -> VecDeque<String> {
+    let painter = Painter::new(offset_s);
+    let total = view.roots().len();
+    let (mut pieces, mut size) = (VecDeque::new(), 0);
+    for place in (total.saturating_sub(count)..total).rev() {
+        if size >= bytes {
+            break;
+        }
+        let index = view.roots()[place];
+        let json = painter.frame(view, place, index, &painter.html(view, index));
+        size += json.len();
+        pieces.push_front(json);
+    }
+    pieces
+}
+
 impl Painted {
     fn bytes(&self) -> usize {
         self.html.len() + self.full.len()
@@ -134,7 +159,8 @@ impl Painted {
                 _ => {
                     let tail = &self.html[keep.bytes..];
                     let (v, keep) = (self.version, Some(keep.units));
-                    let json = EntryFrame { id, n: place, v, day: None, keep, html: tail }.json();
+                    let json: Arc<str> =
+                        EntryFrame { id, n: place, v, day: None, keep, html: tail }.json().into();
                     self.patch = Some((*version, json.clone()));
                     json
                 }
@@ -180,11 +206,11 @@ struct EntryFrame<'a> {
 }
 
 impl EntryFrame<'_> {
-    fn json(&self) -> Arc<str> {
+    fn json(&self) -> String {
         let mut json = Vec::with_capacity(self.html.len() + self.html.len() / 8 + 128);
         // Strings and numbers into memory: this cannot fail.
         let _ = serde_json::to_writer(&mut json, self);
-        String::from_utf8(json).unwrap_or_default().into()
+        String::from_utf8(json).unwrap_or_default()
     }
 }
 
