@@ -288,6 +288,60 @@ fn found_sessions_are_listed_followed_and_adopted() {
     assert_eq!(same[0]["source"], "live");
 }
 
+/// Adopted, then used in a terminal again, where the agent has a subagent: while the house is closed, and while it looks on.
+#[test]
+fn an_adopted_session_that_goes_on_in_a_terminal_has_its_subagents_work() {
+    let (home, id) = (Home::new(), "55555555-eeee");
+    let first = r#"{"type":"user","uuid":"u","sessionId":"55555555-eeee","cwd":"/","message":{"role":"user","content":"typed in a terminal"}}"#;
+    let path = home.session(id, format!("{first}\n"));
+    let house = puppet_house(&home);
+    wait_until("the list", || house.guest().ask(json!({"type": "list"})).to_string().contains(id));
+    house.guest().prompt(id, "p", "say adopted");
+    let mut one = house.guest().follow(id);
+    one.rest("p");
+    assert_eq!(house.close(), 0);
+
+    let append = |path: &std::path::Path, line: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        std::io::Write::write_all(&mut file, format!("{line}\n").as_bytes()).unwrap();
+    };
+    let call = r#"{"type":"assistant","uuid":"late","sessionId":"55555555-eeee","message":{"id":"m-late","role":"assistant","content":[{"type":"tool_use","id":"task-1","name":"Task","input":{"description":"Look","prompt":"Look around"}}]}}"#;
+    let said = |words: &str| {
+        let text = json!([{"type": "text", "text": words}]);
+        json!({"type": "assistant", "uuid": words, "sessionId": id, "isSidechain": true, "agentId": "one",
+            "message": {"id": format!("m-{words}"), "role": "assistant", "content": text}})
+        .to_string()
+    };
+    append(&path, call);
+    let agent = path.with_extension("").join("subagents/agent-one.jsonl");
+    append(&agent, &said("while-closed"));
+    append(&agent.with_extension("meta.json"), r#"{"toolUseId":"task-1"}"#);
+
+    let times = |view: &parlor_hub::View, words: &str| {
+        let says = |record: &&parlor_model::record::Record| {
+            String::from_utf8_lossy(&record.body).contains(&format!("m-{words}"))
+        };
+        view.records().iter().filter(says).count()
+    };
+    let house = puppet_house(&home);
+    let mut one = house.guest().follow(id);
+    one.until("its work", |view| times(view, "while-closed") == 1);
+    append(&agent, &said("while-open"));
+    one.until("more of its work", |view| times(view, "while-open") == 1);
+    house.kill();
+    append(&agent, &said("after-a-kill"));
+    let house = puppet_house(&home);
+    let mut one = house.guest().follow(id);
+    one.until("the rest of its work", |view| times(view, "after-a-kill") == 1);
+    assert_eq!(["while-closed", "while-open"].map(|words| times(&one.view, words)), [1, 1], "once");
+    let under = |parent: &str| {
+        one.view.entries().iter().filter(|entry| entry.parent.as_deref() == Some(parent)).count()
+    };
+    assert_eq!(under("task-1"), 3, "{}", one.story());
+    drop(house);
+}
+
 #[test]
 fn what_an_agent_cleans_up_is_kept() {
     let home = Home::new();

@@ -117,6 +117,11 @@ impl House {
         (line, reading)
     }
 
+    /// What a block may be called here which an agent calls `name`: each of its formats has a reader of its own.
+    pub fn names_of(&self, name: &str) -> impl Iterator<Item = Key> {
+        (0..self.decoders.len()).map(move |reader| apart(name, reader))
+    }
+
     /// What an agent wrote.
     fn agent(&mut self, line: &Line, at: Option<Time>, out: &mut Vec<Event>) -> Reading {
         let start = out.len();
@@ -440,9 +445,14 @@ impl House {
     }
 }
 
-/// Two readers may give two blocks the same name: a number, where a record has none of its own.
+/// The name that a block has which `reader` calls `name`. Two readers may give two blocks the same: a number, where a record has
+/// none of its own.
+fn apart(name: &str, reader: usize) -> Key {
+    if reader == 0 { name.into() } else { format!("{reader}:{name}").into() }
+}
+
 fn tell_apart(event: &mut Event, reader: usize) {
-    let rename = |key: &mut Key| *key = format!("{reader}:{key}").into();
+    let rename = |key: &mut Key| *key = apart(key, reader);
     match event {
         Event::Put { key, under, .. } => {
             rename(key);

@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use parlor_dialect::{Format, Splitter, Subagent};
 use parlor_model::Key;
 use parlor_model::block::Block;
@@ -64,12 +64,17 @@ pub struct Subagents {
     told: Vec<Told>,
     /// Files that are no longer on disk, with what was kept of them.
     kept: HashMap<PathBuf, Bytes>,
+    /// For somebody who goes on where an earlier reader left off: how many lines of each agent that one has told. What it has
+    /// told cannot be taken back, so that a line is told only when it is whole.
+    before: Option<HashMap<Key, u64>>,
 }
 
 /// A file whose lines are under their call.
 struct Told {
     path: PathBuf,
     reader: Subagent,
+    /// How many lines an earlier reader has told.
+    before: u64,
     /// The place of the first line.
     first: u64,
     /// How much was told.
@@ -108,6 +113,11 @@ impl Subagents {
         subagents.add(files.iter().map(|file| file.path.clone()));
         subagents.hear_all(bytes);
         subagents
+    }
+
+    /// The same for somebody who goes on where an earlier reader left off, which has told so many lines of each agent.
+    pub fn after(path: &Path, format: Format, before: HashMap<Key, u64>) -> Subagents {
+        Subagents { before: Some(before), ..Subagents::of(Some(path), format, &Bytes::new()) }
     }
 
     /// The same for a session whose files are gone: of `files`, some are of subagents and some are the notes beside them.
@@ -179,17 +189,22 @@ impl Subagents {
             match metadata.len().cmp(&told.read) {
                 _ if told.path.extension().is_none_or(|ending| ending != "jsonl") => continue,
                 std::cmp::Ordering::Equal => continue,
+                // Who cannot take back what was told has told it.
+                std::cmp::Ordering::Less if self.before.is_some() => continue,
                 std::cmp::Ordering::Less => return Growth::Replaced,
                 std::cmp::Ordering::Greater => {}
             }
             let rests = std::mem::replace(&mut self.told[index].seen, metadata.len()) == metadata.len();
+            let rests = rests && self.before.is_none();
             let Some(mut piece) = self.told[index].piece() else { continue };
             let told = &mut self.told[index];
             if std::mem::take(&mut told.open) {
-                if piece.split_to(1) != "\n" {
+                if piece.first() == Some(&b'\n') {
+                    piece.advance(1);
+                    told.read += 1;
+                } else if self.before.is_none() {
                     return Growth::Replaced;
                 }
-                told.read += 1;
             }
             let whole = if rests { piece.len() } else { whole_lines(&piece) };
             if whole > 0 {
@@ -253,12 +268,16 @@ impl Subagents {
 
     fn tell_file(&mut self, path: &Path, call: &Key, fold: &mut Fold<'_>, depth: u8) {
         let kept = self.kept.get(path).cloned();
-        let Some(bytes) = kept.or_else(|| Some(Source::file(path).ok()?.bytes)) else { return };
+        let Some(mut bytes) = kept.or_else(|| Some(Source::file(path).ok()?.bytes)) else { return };
+        if self.before.is_some() {
+            bytes.truncate(whole_lines(&bytes));
+        }
         let reader = Subagent::new(agent_of(path).unwrap_or_default().into(), call.clone());
         let index = self.told.len();
         let first = (index as u64 + 1).saturating_mul(PLACES);
         let (path, seen) = (path.to_owned(), bytes.len() as u64);
-        self.told.push(Told { path, reader, first, read: 0, open: false, seen });
+        let before = self.before.as_ref().and_then(|before| before.get(reader.agent()).copied()).unwrap_or(0);
+        self.told.push(Told { path, reader, before, first, read: 0, open: false, seen });
         self.tell_lines(index, &bytes, fold, depth);
     }
 
@@ -272,8 +291,11 @@ impl Subagents {
             let mut events = Vec::new();
             let reading = told.reader.read(&line, &mut events);
             let (agent, call) = (told.reader.agent().clone(), told.reader.call().clone());
+            let is_new = told.reader.lines() > told.before;
             let calls = self.calls_in(&events);
-            fold(Nested { agent, call, seq, line, reading, events });
+            if is_new {
+                fold(Nested { agent, call, seq, line, reading, events });
+            }
             self.tell_deep(&calls, fold, depth);
         }
     }

@@ -109,7 +109,7 @@ pub(crate) async fn start(
     };
     let was_lost = actor.ledger.run.is_some();
     actor.settle_lost().await;
-    actor.tail = Tail::of(&actor.ledger, read(&actor.shared).session());
+    actor.tail = Tail::of(&actor.ledger, &read(&actor.shared));
     if was_lost && let Some(tail) = &mut actor.tail {
         // The log heard that run say what its file has since.
         tail.skip();
@@ -202,7 +202,7 @@ impl Actor {
                 let _ = reply.send(outcome);
             }
             Input::Changed => self.look().await,
-            Input::SubagentChanged => self.look_at_subagents(),
+            Input::SubagentChanged => self.look_at_subagents().await,
             Input::Refused(..) | Input::Restart(_) | Input::Said(..) | Input::Leave(_) => {}
         }
     }
@@ -255,7 +255,7 @@ impl Actor {
         self.inner.exchanges.forget(&self.shared.id);
         self.restart = false;
         let own = running.and_then(|running| running.own);
-        self.tail = Tail::after_run(&self.inner, &read(&self.shared), own.as_ref());
+        self.tail = Tail::after_run(&self.inner, &self.ledger, &read(&self.shared), own.as_ref());
         if let Some(tail) = &self.tail {
             let marker = tail.marker();
             self.note(vec![marker]).await;
@@ -381,7 +381,7 @@ impl Actor {
         self.ledger = Ledger::of(adopted.records());
         *write(&self.shared) = adopted;
         self.give_up_turn().await;
-        self.tail = Tail::of(&self.ledger, read(&self.shared).session());
+        self.tail = Tail::of(&self.ledger, &read(&self.shared));
         self.shared.ring();
         Ok(())
     }

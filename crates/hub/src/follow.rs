@@ -278,7 +278,7 @@ fn identity(_metadata: &fs::Metadata) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Write;
 
     use super::*;
@@ -355,7 +355,7 @@ mod tests {
     }
 
     /// A session with a subagent whose note names its call, one that only its result names, and one inside the first.
-    fn delegating() -> [(&'static str, Vec<String>); 4] {
+    pub(crate) fn delegating() -> [(&'static str, Vec<String>); 4] {
         let clock = std::cell::Cell::new(10);
         let line = |kind: &str, id: &str, content: &str, more: &str| {
             clock.set(clock.get() + 1);
@@ -466,7 +466,7 @@ mod tests {
         later
     }
 
-    fn same(view: &View, other: &View, seed: u64) {
+    pub(crate) fn same(view: &View, other: &View, seed: u64) {
         for (live, later) in shown(view).iter().zip(&shown(other)) {
             assert_eq!(live.0, later.0, "seed {seed}");
             for (live, later) in live.1.iter().zip(later.1) {
@@ -525,7 +525,7 @@ mod tests {
         }
     }
 
-    fn append_lines((path, lines, at): &mut (PathBuf, Vec<String>, usize), count: usize) {
+    pub(crate) fn append_lines((path, lines, at): &mut (PathBuf, Vec<String>, usize), count: usize) {
         let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
         for line in lines.iter().skip(*at).take(count) {
             writeln!(file, "{line}").unwrap();

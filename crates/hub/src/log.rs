@@ -100,6 +100,12 @@ pub(crate) struct Ledger {
     pub(crate) permits: std::collections::BTreeSet<String>,
     /// The prompts that came from other agents.
     pub(crate) received: std::collections::HashSet<Key>,
+    /// How many lines of each subagent's own file the log has.
+    pub(crate) nested: std::collections::HashMap<Key, u64>,
+    /// Whose lines follow, where they are a subagent's.
+    speaker: Option<Key>,
+    /// The records of the house's own runs: each from its start until the agent's file took over.
+    runs: Vec<std::ops::Range<u64>>,
 }
 
 /// What a prompt will hand over.
@@ -138,10 +144,15 @@ impl Ledger {
             }
             Origin::Host => {
                 if let Ok(seen) = serde_json::from_slice::<Seen>(&record.body) {
-                    self.seen(seen);
+                    self.seen(record.seq, seen);
                 }
             }
-            Origin::Agent | Origin::Stderr => {}
+            Origin::Agent => {
+                if let Some(agent) = &self.speaker {
+                    *self.nested.entry(agent.clone()).or_default() += 1;
+                }
+            }
+            Origin::Stderr => {}
         }
     }
 
@@ -173,13 +184,22 @@ impl Ledger {
         }
     }
 
-    fn seen(&mut self, seen: Seen) {
+    fn seen(&mut self, seq: u64, seen: Seen) {
         match seen {
             Seen::Created { model, .. } => self.model = model,
             Seen::Imported { path, format, from, .. } => {
-                self.imported = Some(Imported { path, format, from })
+                self.imported = Some(Imported { path, format, from });
+                self.speaker = None;
+                if let Some(run) = self.runs.last_mut() {
+                    run.end = run.end.min(seq);
+                }
             }
-            Seen::Started { run, .. } => self.run = Some(run),
+            Seen::Nested { agent, .. } => self.speaker = Some(agent),
+            Seen::Main => self.speaker = None,
+            Seen::Started { run, .. } => {
+                (self.run, self.speaker) = (Some(run), None);
+                self.runs.push(seq..u64::MAX);
+            }
             Seen::Exited { .. } | Seen::Lost { .. } => self.run = None,
             Seen::Delivered { prompt, .. } | Seen::Withdrawn { prompt } => {
                 _ = self.waiting.remove(&prompt);
@@ -197,6 +217,12 @@ impl Ledger {
             }
             _ => {}
         }
+    }
+
+    /// True when a record came from the agent's own file, and not from a run of the house's.
+    pub(crate) fn is_imported(&self, seq: u64) -> bool {
+        let next = self.runs.partition_point(|run| run.start <= seq);
+        !next.checked_sub(1).is_some_and(|run| self.runs[run].contains(&seq))
     }
 
     /// Whether a record of an exchange says something that the log does not say yet.

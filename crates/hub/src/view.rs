@@ -191,6 +191,13 @@ impl View {
         &self.records
     }
 
+    /// The entries that an agent may mean by `name`, and the records that opened them.
+    pub(crate) fn entries_named(&self, name: &str) -> impl Iterator<Item = (Key, u64)> {
+        let names = self.house.names_of(name);
+        names
+            .filter_map(|name| self.transcript.position(&name).map(|index| (name, self.entries()[index].seq)))
+    }
+
     /// How many bytes the records have.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -38,10 +38,21 @@ impl Actor {
     }
 
     /// Takes in what subagents have to say that have files of their own.
-    pub(super) fn look_at_subagents(&mut self) {
-        if let Home::File(follow) = &mut self.home {
-            let look = follow.look_at_subagents(&mut write(&self.shared));
-            self.looked(look);
+    pub(super) async fn look_at_subagents(&mut self) {
+        match &mut self.home {
+            Home::File(follow) => {
+                let look = follow.look_at_subagents(&mut write(&self.shared));
+                self.looked(look);
+            }
+            Home::Log => {
+                let tail = self.tail.as_mut().filter(|_| self.run.is_none());
+                let drafts = tail.and_then(|tail| tail.work_of_subagents(&self.ledger, &read(&self.shared)));
+                if let Some(drafts) = drafts {
+                    self.grew = Some(clock::moment());
+                    self.keep(drafts).await;
+                }
+            }
+            Home::Archive => {}
         }
     }
 
@@ -68,7 +79,7 @@ impl Actor {
     /// Looks around. True when the session may be unloaded.
     pub(super) async fn tick(&mut self) -> bool {
         self.look().await;
-        self.look_at_subagents();
+        self.look_at_subagents().await;
         self.advance().await;
         let idle = read(&self.shared).is_idle();
         if idle
