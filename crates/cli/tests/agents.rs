@@ -230,6 +230,36 @@ fn a_subagent_in_a_terminal_is_followed_while_it_works() {
     });
 }
 
+/// In the house a subagent is told by its run, in a terminal by its own file: in one history, each once.
+#[test]
+fn subagents_of_an_adopted_session_are_kept_wherever_they_work() {
+    let Some(stage) = Stage::set() else { return };
+    let delegate = |seconds| format!("Delegate [[script subagent script=slow-tool seconds={seconds}]]");
+    let id = stage.terminal("claude", None, &delegate("0.01"));
+    let house = stage.house();
+    let listed = || house.guest().ask(json!({"type": "list"})).to_string().contains(&id);
+    wait_until("the session in the list", listed);
+    let set = json!({"order": "set", "mode": "allow_all"});
+    let mut guest = house.guest();
+    guest.prompt(&id, "p0", "On the page [[script say Gone on inside.]]");
+    let mut talk = house.guest().follow(&id);
+    talk.rest("p0");
+    talk.order("mode", set);
+    talk.turn("p1", &delegate("0.02"));
+    assert_eq!(house.close(), 0);
+    stage.terminal("claude", Some(&id), &delegate("0.03"));
+    let house = stage.house();
+    let mut talk = house.guest().follow(&id);
+    let nested = |view: &parlor_hub::View| -> Vec<&'static str> {
+        let under = view.entries().iter().filter(|entry| entry.parent.is_some());
+        let all: String = under.map(|entry| format!("{:?}", entry.block)).collect();
+        let commands = ["sleep 0.01", "sleep 0.02", "sleep 0.03"];
+        commands.into_iter().flat_map(|command| vec![command; all.matches(command).count()]).collect()
+    };
+    talk.until("what was done outside", |view| nested(view).len() >= 3);
+    assert_eq!(nested(&talk.view), ["sleep 0.01", "sleep 0.02", "sleep 0.03"], "{}", talk.story());
+}
+
 /// A stop reaches the work of a subagent. Pi and the built-in agent have none.
 #[test]
 fn a_stop_ends_what_a_subagent_runs() {
