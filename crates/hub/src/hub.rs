@@ -10,7 +10,7 @@ use parlor_found::{Folder, Found, is_subagent_of};
 use parlor_model::Key;
 use parlor_model::order::{Mode, Order, Ordered};
 use parlor_model::seen::Seen;
-use parlor_store::{Created, Hit, Query, Safety, Store};
+use parlor_store::{Created, Hit, IndexRow, Query, Safety, Store};
 use tokio::sync::{Mutex as AsyncMutex, OnceCell, Semaphore, mpsc, oneshot, watch};
 
 use crate::actor::{self, Home, Input};
@@ -98,14 +98,8 @@ impl Hub {
         let first = discovery::look_first(&folders)
             .map_err(|error| HubError::Unavailable(format!("cannot look for sessions: {error}")))?;
         let folder = options.data.clone();
-        let (store, rows) = blocking(move || {
-            let store = Store::open(&folder)?;
-            let rows = Arc::new(store.rows()?);
-            Ok::<_, HubError>((store, rows))
-        })
-        .await??;
-        let found = rows.clone();
-        let known = tokio::task::spawn_blocking(move || discovery::restore(&found));
+        let list = |rows: Vec<IndexRow>| (discovery::restore(&rows), rows);
+        let (store, (known, rows)) = blocking(move || Store::open_listed(&folder, list)).await??;
         let house = house_id(&options.data)?;
         let inner = Arc::new(Inner {
             store,
@@ -135,7 +129,7 @@ impl Hub {
         }
         // Only now, when every lost run is settled, do the logs say what became of a message.
         hub.inner.exchanges.leave(left);
-        discovery::start(&hub, first, known.await.map_err(|error| panicked(&error))?);
+        discovery::start(&hub, first, known);
         Ok(hub)
     }
 
@@ -398,11 +392,9 @@ impl Inner {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, HubError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| panicked(&error))
-}
-
-fn panicked(error: &tokio::task::JoinError) -> HubError {
-    HubError::Unavailable(format!("Parlor met an error of its own: {error}"))
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| HubError::Unavailable(format!("Parlor met an error of its own: {error}")))
 }
 
 /// An order's own limits: what a client may send.

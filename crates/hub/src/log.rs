@@ -265,10 +265,7 @@ pub(crate) fn stamp(end: u64) -> String {
 
 /// Puts the house's own sessions into the list. Those whose row is old are read again. Gives those whose agent was at work
 /// when the house was left without a word.
-pub(crate) async fn restore_rows(
-    inner: &Arc<Inner>,
-    rows: Arc<Vec<IndexRow>>,
-) -> Result<Vec<String>, HubError> {
+pub(crate) async fn restore_rows(inner: &Arc<Inner>, rows: Vec<IndexRow>) -> Result<Vec<String>, HubError> {
     let inner = inner.clone();
     blocking(move || {
         let known: std::collections::HashMap<&str, &IndexRow> =

@@ -62,6 +62,21 @@ struct Inner {
 impl Store {
     /// Opens the store in `folder`, and creates both if need be. Fails when another process has it.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
+        Ok(Store::open_with(folder, |_| Ok(()))?.0)
+    }
+
+    /// The same, and reads the session list as soon as it can be read. `read` is called while the log is still being opened.
+    pub fn open_listed<T: Send>(
+        folder: &Path,
+        read: impl FnOnce(Vec<IndexRow>) -> T + Send,
+    ) -> Result<(Store, T), StoreError> {
+        Store::open_with(folder, |index| index.rows().map(read))
+    }
+
+    fn open_with<T: Send>(
+        folder: &Path,
+        with_index: impl FnOnce(&Index) -> Result<T, StoreError> + Send,
+    ) -> Result<(Store, T), StoreError> {
         std::fs::create_dir_all(folder).map_err(|error| StoreError::system(folder, &error))?;
         let lock = Arc::new(Lock::take(folder)?);
         let log_path = folder.join("log.db");
@@ -69,13 +84,14 @@ impl Store {
         let log = Readers::new(&log_path);
         // All at once: most of opening a file is waiting for the system.
         let (writer, index, archive) = std::thread::scope(|scope| {
-            let index = scope.spawn(|| Index::open(folder.join("index.db")));
+            let writer = scope.spawn(|| Writer::open(log_path.clone(), sessions.clone()));
             let archive = scope.spawn(|| Archive::open(folder.join("archive.db")));
-            let writer = Writer::open(log_path.clone(), sessions.clone());
+            let index = Index::open(folder.join("index.db"));
+            let index = index.and_then(|index| with_index(&index).map(|read| (index, read)));
             let closed = || StoreError::Closed;
-            (writer, index.join().map_err(|_| closed()), archive.join().map_err(|_| closed()))
+            (writer.join().map_err(|_| closed()), index, archive.join().map_err(|_| closed()))
         });
-        let (writer, index, archive) = (writer?, index??, archive??);
+        let (writer, (index, read), archive) = (writer??, index?, archive??);
         let queue = Arc::new(Queue::new(WAITING_BYTES, BATCH_BYTES));
         let hands = Hands::start(writer, queue.clone(), lock.clone());
         let hands = hands.map_err(|error| StoreError::system(folder, &error))?;
@@ -90,7 +106,7 @@ impl Store {
             hands: Mutex::new(hands),
             _lock: lock,
         };
-        Ok(Store { inner: Arc::new(inner) })
+        Ok((Store { inner: Arc::new(inner) }, read))
     }
 
     /// Where the files are.
