@@ -2,7 +2,9 @@
 //! shows. It must not print.
 
 use anyhow::{Context, Result};
+use parlor_dialect::Format;
 use parlor_hub::View;
+use parlor_model::line::Line;
 use parlor_model::record::{Origin, Record};
 use parlor_model::time::Time;
 use parlor_profile::Profile;
@@ -11,10 +13,15 @@ use serde_json::{Value, json};
 
 use crate::client::Socket;
 
+/// The lines of a file say by themselves how they are to be read, within so many; a log says it in its first record.
+const DETECT_LINES: usize = 8;
+
 /// What was heard of a session so far.
 pub(crate) struct Listener {
     /// The conversation.
     pub(crate) view: View,
+    /// Records that wait until it is known how they are to be read; `None` once it is.
+    waiting: Option<Vec<Record>>,
     /// What it means to scripts, where they listen.
     events: Option<Pipeline>,
     /// Messages for scripts from the record `first` on, until someone takes them.
@@ -28,6 +35,7 @@ impl Listener {
     pub(crate) fn new(for_scripts: bool) -> Listener {
         Listener {
             view: View::new("records".into(), None),
+            waiting: Some(Vec::new()),
             events: for_scripts.then(|| Pipeline::new(Profile::Events, None)),
             messages: Vec::new(),
             first: 0,
@@ -46,19 +54,43 @@ impl Listener {
     pub(crate) fn take(&mut self, frame: &Value) -> Result<()> {
         for message in frame["messages"].as_array().into_iter().flatten() {
             let record = record(message).context("the house sent a record that cannot be read")?;
-            if record.seq != self.view.end() {
-                continue;
+            match &mut self.waiting {
+                Some(waiting) if record.seq == waiting.len() as u64 => waiting.push(record),
+                None if record.seq == self.view.end() => self.push(record),
+                _ => {}
             }
-            if let Some(events) = &mut self.events {
-                let told = self.messages.len();
-                events.step(&record, &mut self.messages);
-                if record.seq < self.first {
-                    self.messages.truncate(told);
-                }
-            }
-            self.view.push(record);
         }
+        self.decide();
         Ok(())
+    }
+
+    /// Lets go what waits, once it is known how to read it.
+    fn decide(&mut self) {
+        let Some(waiting) = &self.waiting else { return };
+        let of_a_file = waiting.iter().take_while(|record| record.origin == Origin::Agent);
+        let lines: Vec<Line> =
+            of_a_file.take(DETECT_LINES).map(|record| Line::new(record.body.clone())).collect();
+        let format = Format::detect(&lines);
+        // A log begins with a word of the house's, and a subagent's lines come after one.
+        if format.is_none() && lines.len() == waiting.len() && lines.len() < DETECT_LINES {
+            return;
+        }
+        self.view = View::new("records".into(), format);
+        self.events = self.events.take().map(|_| Pipeline::new(Profile::Events, format));
+        for record in self.waiting.take().unwrap_or_default() {
+            self.push(record);
+        }
+    }
+
+    fn push(&mut self, record: Record) {
+        if let Some(events) = &mut self.events {
+            let told = self.messages.len();
+            events.step(&record, &mut self.messages);
+            if record.seq < self.first {
+                self.messages.truncate(told);
+            }
+        }
+        self.view.push(record);
     }
 }
 

@@ -39,8 +39,8 @@ pub(crate) fn run(args: &args::Tail, terminal: &Terminal) -> Result<ExitCode> {
 async fn follow(args: &args::Tail, terminal: &Terminal, guest: &Guest, session: &str) -> Result<ExitCode> {
     let mut interrupts = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let mut socket = guest.client.socket().await?;
-    let records = format!("/api/sessions/{}/records?count=1", escape(session));
-    let history = guest.client.get(&records).await?["total"].as_u64().unwrap_or(0);
+    let entries = format!("/api/sessions/{}/entries?count=1", escape(session));
+    let history = guest.client.get(&entries).await?["total"].as_u64().unwrap_or(0);
     let mut tail = Tail::new(args, terminal, history);
     if terminal.is_terminal && !args.json {
         remark(&format!("session {session}; Ctrl-C leaves"));
@@ -67,7 +67,7 @@ struct Tail<'a> {
     terminal: &'a Terminal,
     heard: Listener,
     printer: Printer,
-    /// How many records were there already; `None` once they are read.
+    /// How many entries were there already; `None` once they are read.
     history: Option<u64>,
 }
 
@@ -93,7 +93,8 @@ impl<'a> Tail<'a> {
             _ => return Ok(()),
         }
         let view = &self.heard.view;
-        if self.history.is_some_and(|history| view.end() < history) {
+        let is_history = |history| frame["kind"] != "live" && (view.entries().len() as u64) < history;
+        if self.history.is_some_and(is_history) {
             return Ok(());
         }
         if self.history.take().is_some() {

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::house::{House, PATIENCE, puppet, signal, story};
-use common::{Home, reply, talk};
+use common::{Home, call, prompt, reply, result, sidechain, talk};
 use serde_json::{Value, json};
 
 /// `parlor run` in a home with the puppet as its Claude.
@@ -221,12 +221,42 @@ impl Drop for Tail {
 }
 
 #[test]
+fn what_a_subagent_does_in_a_file_of_its_own_is_looked_at_too() {
+    let (home, id) = (Home::new(), "66666666-ffff");
+    let task = call(id, 2, "task-1", "Task", json!({"description": "Look", "prompt": "Look around"}));
+    let path = home.session(id, prompt(id, 1, "delegate") + &task);
+    let agent = path.with_extension("").join("subagents/agent-one.jsonl");
+    std::fs::create_dir_all(agent.parent().unwrap()).unwrap();
+    std::fs::write(agent.with_extension("meta.json"), r#"{"toolUseId":"task-1"}"#).unwrap();
+    let bash = |number, command| {
+        let input = json!({ "command": command });
+        sidechain(&call(id, number, &format!("bash-{number}"), "Bash", input), "one")
+    };
+    std::fs::write(&agent, bash(3, "echo before")).unwrap();
+    let tail = Tail::start(&home, &["6666"]);
+    tail.says("delegate");
+    let append = |path, lines: String| {
+        let mut file = std::fs::File::options().append(true).open(path).unwrap();
+        file.write_all(lines.as_bytes()).unwrap();
+    };
+    append(&agent, bash(4, "echo meanwhile"));
+    append(&path, result(id, 5, "task-1", "All is well.") + &reply(id, 6, "It is done."));
+    let shown = tail.says("It is done.");
+    for words in ["echo before", "echo meanwhile", "All is well."] {
+        assert!(shown.contains(words), "no `{words}` in: {shown}");
+    }
+    assert!(!shown.contains("Untyped"), "{shown}");
+    tail.leaves();
+}
+
+#[test]
 fn a_session_is_looked_at_as_it_goes_on() {
     let home = Home::new();
     let path = home.session("22222222-bbbb", talk("22222222-bbbb", 30));
     let tail = Tail::start(&home, &["2222", "--last", "2"]);
     let shown = tail.says("answer 29");
     assert!(!shown.contains("answer 28"), "only the end: {shown}");
+    assert!(shown.contains("User") && !shown.contains("Untyped"), "its format is known: {shown}");
     let mut file = std::fs::File::options().append(true).open(path).unwrap();
     file.write_all(reply("22222222-bbbb", 99, "And one more thing.").as_bytes()).unwrap();
     tail.says("And one more thing.");

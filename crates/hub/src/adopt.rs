@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parlor_agent::Kind;
 use parlor_dialect::{Agent, Format};
-use parlor_model::record::Origin;
+use parlor_model::record::Record;
 use parlor_model::seen::Seen;
 use parlor_model::time::Time;
 use parlor_store::{Created, Draft, Safety};
@@ -17,7 +17,8 @@ use crate::follow::Follow;
 use crate::hub::{Inner, blocking};
 use crate::log;
 use crate::open::Shared;
-use crate::view::{Folded, View};
+use crate::scribe::Scribe;
+use crate::view::View;
 
 /// The agent that can go on with a session of this format.
 pub(crate) fn kind_of(format: Format) -> Option<Kind> {
@@ -31,31 +32,16 @@ pub(crate) fn kind_of(format: Format) -> Option<Kind> {
 
 /// What was folded of a file, and of its subagents' own files, in the order in which it was: the agents may delete them.
 pub(crate) fn told(view: &View, begun: Time) -> Vec<Draft> {
-    let (mut at, mut nested, mut drafts) = (begun, None, Vec::new());
-    for step in view.steps(0, usize::MAX) {
-        let (whose, body) = match &step {
-            Folded::Record(record) => {
-                at = record.at.unwrap_or(at);
-                (None, record.body.clone())
-            }
-            Folded::Nested(line) => {
-                (Some((line.agent.clone(), line.call.clone())), line.line.bytes().clone())
-            }
-        };
-        if whose != nested {
-            let seen = match whose.clone() {
-                Some((agent, call)) => Seen::Nested { agent, call },
-                None => Seen::Main,
-            };
-            drafts.push(Draft { at, ..log::host(&seen) });
-            nested = whose;
-        }
-        drafts.push(Draft { at, origin: Origin::Agent, body });
-    }
-    if nested.is_some() {
-        drafts.push(log::host(&Seen::Main));
-    }
-    drafts
+    let mut scribe = Scribe::default();
+    let mut records: Vec<Record> =
+        view.steps(0, usize::MAX).iter().flat_map(|step| scribe.write(step)).collect();
+    records.extend(scribe.finish());
+    let mut at = begun;
+    let draft = |Record { at: received, origin, body, .. }| {
+        at = received.unwrap_or(at);
+        Draft { at, origin, body }
+    };
+    records.into_iter().map(draft).collect()
 }
 
 /// Writes the log of a found session and reads it back.

@@ -97,6 +97,7 @@ impl Tail {
         drafts.push(log::host(&self.marker()));
         Some(drafts)
     }
+
     /// What subagents have done that the log has not. What a run of the house's started was told by that run.
     pub(crate) fn work_of_subagents(&mut self, ledger: &Ledger, view: &View) -> Option<Vec<Draft>> {
         let imported = |call: &Key| {

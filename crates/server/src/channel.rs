@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use parlor_dialect::{Format, House};
-use parlor_hub::{Folded, Nested, Open};
+use parlor_hub::{Folded, Nested, Open, Scribe};
 use parlor_model::Key;
 use parlor_model::entry::Entry;
 use parlor_model::event::{Event, Reading};
@@ -28,6 +28,8 @@ pub struct Pipeline {
     transcript: Transcript,
     folds: bool,
     projector: Box<dyn Projector>,
+    /// For a reader that folds by itself: it is told what a log of the session would have.
+    scribe: Option<Scribe>,
     events: Vec<Event>,
 }
 
@@ -39,12 +41,16 @@ impl Pipeline {
             transcript: Transcript::default(),
             folds: profile.looks_at_entries(),
             projector: profile.projector(),
+            scribe: (profile == Profile::Records).then(Scribe::default),
             events: Vec::new(),
         }
     }
 
     /// Says what one step means.
     pub(crate) fn take(&mut self, folded: &Folded, out: &mut Vec<Value>) {
+        if let Some(scribe) = &mut self.scribe {
+            return scribe.write(folded).iter().for_each(|record| self.step(record, out));
+        }
         match folded {
             Folded::Record(record) => self.step(record, out),
             Folded::Nested(nested) => self.nested(nested, out),

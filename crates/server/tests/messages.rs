@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use common::*;
 use parlor_dialect::{Decoder, Format};
+use parlor_hub::View;
 use parlor_model::entry::Entry;
 use parlor_model::line::Line;
-use parlor_model::record::Origin;
+use parlor_model::record::{Origin, Record};
 use parlor_profile::{Mask, Profile, Step};
 use parlor_transcript::Transcript;
 use serde_json::{Value, json};
@@ -193,12 +194,23 @@ async fn what_a_subagent_writes_in_a_file_of_its_own_is_told_under_its_call() {
         assert!(rest["messages"].as_array().unwrap().starts_with(&values(&lacking)), "after {after}");
     }
     for (profile, nests) in
-        [("elements", true), ("bridge", true), ("legion", true), ("raw", false), ("records", false)]
+        [("elements", true), ("bridge", true), ("legion", true), ("raw", false), ("records", true)]
     {
         let answer = house.get(&format!("/api/sessions/one/messages?profile={profile}")).await.json();
         assert_eq!(answer["messages"].to_string().contains("said last"), nests, "{profile}");
         assert_eq!(answer["seq"], last);
     }
+    // Who folds records by itself sees what is seen here.
+    let records = house.get("/api/sessions/one/messages?profile=records").await.json();
+    let mut view = View::new("records".into(), None);
+    for message in records["messages"].as_array().unwrap() {
+        assert_eq!(message["seq"], view.end());
+        let body = message["body"].as_str().unwrap().to_owned().into_bytes().into();
+        let origin = if message["origin"] == "host" { Origin::Host } else { Origin::Agent };
+        view.push(Record { seq: view.end(), at: None, origin, body });
+    }
+    let under = view.entries().iter().filter(|entry| entry.parent.as_deref() == Some("task")).count();
+    assert_eq!(under, 3, "{:?}", view.entries());
     let house = house.again().await;
     house.listed("one").await;
     let mut client = house.socket().await;
