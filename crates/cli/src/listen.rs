@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use parlor_dialect::Format;
+use parlor_found::DETECT_LINES;
 use parlor_hub::View;
 use parlor_model::line::Line;
 use parlor_model::record::{Origin, Record};
@@ -12,9 +13,6 @@ use parlor_server::Pipeline;
 use serde_json::{Value, json};
 
 use crate::client::Socket;
-
-/// The lines of a file say by themselves how they are to be read, within so many; a log says it in its first record.
-const DETECT_LINES: usize = 8;
 
 /// What was heard of a session so far.
 pub(crate) struct Listener {
@@ -67,12 +65,13 @@ impl Listener {
     /// Lets go what waits, once it is known how to read it.
     fn decide(&mut self) {
         let Some(waiting) = &self.waiting else { return };
+        // A log begins with a word of the house's and says its format, and a subagent's lines come after such a word.
         let of_a_file = waiting.iter().take_while(|record| record.origin == Origin::Agent);
-        let lines: Vec<Line> =
-            of_a_file.take(DETECT_LINES).map(|record| Line::new(record.body.clone())).collect();
+        let is_all = of_a_file.clone().count() == waiting.len();
+        let lines = of_a_file.map(|record| Line::new(record.body.clone())).filter(|line| !line.is_blank());
+        let lines: Vec<Line> = lines.take(DETECT_LINES).collect();
         let format = Format::detect(&lines);
-        // A log begins with a word of the house's, and a subagent's lines come after one.
-        if format.is_none() && lines.len() == waiting.len() && lines.len() < DETECT_LINES {
+        if format.is_none() && is_all && lines.len() < DETECT_LINES {
             return;
         }
         self.view = View::new("records".into(), format);

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use parlor_dialect::Format;
+use parlor_found::DETECT_LINES;
 use parlor_model::line::Line;
 use parlor_model::record::{Origin, Record};
 
@@ -33,9 +34,6 @@ const SAMPLE: usize = 32;
 
 /// Then as many are folded as it seems to take, and a quarter on top; at the last try all that may be read.
 const TRIES: usize = 3;
-
-/// How many lines are looked at to find the format.
-const DETECT_LINES: usize = 8;
 
 /// The end of the file at `path` with more than `roots` entries that stand by themselves, where they fit. `None` when the
 /// file is not large, or when its end holds nothing to look at.

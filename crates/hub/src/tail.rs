@@ -11,14 +11,15 @@ use parlor_dialect::{Format, Splitter};
 use parlor_found::{Nested, Subagents, format_of};
 use parlor_model::Key;
 use parlor_model::line::Line;
-use parlor_model::record::Origin;
+use parlor_model::record::{Origin, Record};
 use parlor_model::seen::Seen;
 use parlor_store::Draft;
 
 use crate::clock;
 use crate::hub::Inner;
 use crate::log::{self, Imported, Ledger};
-use crate::view::View;
+use crate::scribe::Scribe;
+use crate::view::{Folded, View};
 
 /// How much is read at once.
 const PIECE_BYTES: u64 = 8 << 20;
@@ -105,32 +106,23 @@ impl Tail {
             entries.next().map(|(entry, _)| entry)
         };
         let calls = self.subagents.ready(|call| imported(call).is_some());
-        let (mut drafts, mut speaker) = (Vec::new(), None);
+        let (mut scribe, mut records) = (Scribe::default(), Vec::new());
         let mut keep = |nested: Nested| {
             // A call that a subagent made is known by the name that it has there.
-            let call = imported(&nested.call).unwrap_or(nested.call);
-            let whose = Some((nested.agent, call));
-            if speaker != whose {
-                drafts.extend(whose.clone().map(|(agent, call)| log::host(&Seen::Nested { agent, call })));
-                speaker = whose;
-            }
-            let body = nested.line.bytes().clone();
-            drafts.push(Draft { at: clock::now(), origin: Origin::Agent, body });
+            let call = imported(&nested.call).unwrap_or_else(|| nested.call.clone());
+            records.extend(scribe.write(&Folded::Nested(Nested { call, ..nested }.into())));
         };
         self.subagents.tell_under(&calls, &mut keep);
         // A file that was written anew is not told again: what the log says stays said.
         self.subagents.tell_more(&mut keep);
-        if drafts.is_empty() {
-            return None;
-        }
-        drafts.push(log::host(&Seen::Main));
-        Some(drafts)
+        records.extend(scribe.finish());
+        let draft = |Record { origin, body, .. }| Draft { at: clock::now(), origin, body };
+        (!records.is_empty()).then(|| records.into_iter().map(draft).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use parlor_model::record::Record;
     use parlor_model::time::Time;
 
     use super::*;

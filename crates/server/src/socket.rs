@@ -2,6 +2,7 @@
 //! nothing is collected for it; the next write then holds newer state. It must not know what frames mean.
 
 mod mouth;
+mod slot;
 mod talk;
 mod upgrade;
 mod work;

@@ -12,7 +12,6 @@ use parlor_hub::NewSession;
 use parlor_model::order::{Mode, Ordered};
 use parlor_profile::{Mask, Profile};
 use tokio::time::Instant;
-use tokio_stream::wrappers::WatchStream;
 
 use crate::app::App;
 use crate::bucket::Bucket;
@@ -20,6 +19,7 @@ use crate::door::Access;
 use crate::error::{Code, Problem};
 use crate::html_sub::{Place, Wanted, WindowAsk};
 use crate::limits;
+use crate::socket::slot::{Bell, Slot, poll_bell};
 use crate::socket::work::{Done, Joined, Sub, beside, greet, join, rest};
 use crate::wire::{Ask, Frame, Tell};
 
@@ -52,30 +52,6 @@ pub(crate) struct Talk {
     greeted: bool,
 }
 
-/// A bell that is waited for, again and again.
-type Bell = WatchStream<u64>;
-
-fn poll_bell(bell: &mut Option<Bell>, context: &mut Context<'_>) -> bool {
-    let Some(poll) = bell.as_mut().map(|bell| bell.poll_next_unpin(context)) else { return false };
-    if let Poll::Ready(None) = poll {
-        *bell = None;
-    }
-    poll.is_ready()
-}
-
-/// A subscription, or the place of one that is being worked on.
-struct Slot {
-    sub: Option<Sub>,
-    bell: Option<Bell>,
-    dirty: bool,
-    rests: bool,
-    windows: VecDeque<WindowAsk>,
-    /// True while only the end of the session is shown, where places are not those of the whole.
-    glanced: bool,
-    /// A message subscription takes no windows.
-    is_html: bool,
-}
-
 /// The list's place among the subscriptions.
 const LIST: u64 = 0;
 
@@ -85,20 +61,6 @@ const LONGEST_REST: Duration = Duration::from_millis(250);
 
 /// Work that is shorter than this needs no rest.
 const SHORT: Duration = Duration::from_millis(2);
-
-impl Slot {
-    /// True when the session's bell has rung. It has to be asked again then.
-    fn poll_bell(&mut self, context: &mut Context<'_>) -> bool {
-        let rang = poll_bell(&mut self.bell, context);
-        self.dirty |= rang;
-        rang
-    }
-
-    /// False when there is nothing to do for it now.
-    fn wants_to_speak(&self) -> bool {
-        (self.dirty && !self.rests) || !self.windows.is_empty()
-    }
-}
 
 impl Talk {
     pub(crate) fn new(app: Arc<App>, access: Access) -> Talk {
@@ -282,16 +244,7 @@ impl Talk {
         let sub = self.next_sub;
         self.next_sub += 1;
         let is_html = profile.is_none();
-        let slot = Slot {
-            sub: None,
-            bell: None,
-            dirty: false,
-            rests: false,
-            windows: VecDeque::new(),
-            glanced: false,
-            is_html,
-        };
-        self.subs.insert(sub, slot);
+        self.subs.insert(sub, Slot::new(is_html));
         self.request(join(self.app.clone(), sub, session, profile, mask, wanted).boxed());
         None
     }
